@@ -19,7 +19,6 @@ with workflow.unsafe.imports_passed_through():
         is_covered,
         is_sufficient,
         refuse,
-        subtract_amounts,
     )
     from tenure.algorithms.control.usage import merge_usage
     from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest
@@ -97,7 +96,7 @@ class BudgetLease:
             self._remaining = add_amounts(self.remaining, granted)
         limits = self._workflow.apply_budget_revision(self._limits)
         reserved = wanted if is_sufficient(self.remaining, wanted, limits) else minimum
-        self._remaining = subtract_amounts(self.remaining, reserved)
+        self._remaining = add_amounts(self.remaining, reserved, -1)
         return reserved
 
     async def reserve_expected(self, expected: BudgetAmounts, *, for_writing: bool) -> BudgetAmounts | None:
@@ -154,9 +153,9 @@ class BudgetLease:
         if revision != self.revision:
             return
         if self._progress is not None and self._workflow.control.budget_revision.by_effort:
-            self._announced = self._progress.expected = subtract_amounts(self._announced, reserved)
+            self._announced = self._progress.expected = add_amounts(self._announced, reserved, -1)
         else:
-            self._remaining = add_amounts(remaining, subtract_amounts(reserved, used))
+            self._remaining = add_amounts(remaining, add_amounts(reserved, used, -1))
 
     def _build_request(self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool) -> BudgetRequest:
         self.request_count += 1
@@ -166,7 +165,7 @@ class BudgetLease:
         return BudgetRequest(
             reporter=workflow.info().workflow_id,
             number=self.request_count,
-            minimum=BudgetAmounts(**{name: max(missing, 0) for name, missing in subtract_amounts(minimum, remaining)}),
+            minimum=BudgetAmounts(**{name: max(missing, 0) for name, missing in add_amounts(minimum, remaining, -1)}),
             wanted=BudgetAmounts(**{name: amount * calls for name, amount in wanted}),
             for_writing=for_writing,
             budget_revision=self.revision,

@@ -18,7 +18,6 @@ from workflows.runtime.progress import ProgressReporter
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.web import BrowserActivities, WebActivities
-    from tenure.algorithms.control.usage import add_pages
     from tenure.algorithms.text.questions import shorten
     from tenure.algorithms.text.urls import find_domain_violation
     from tenure.contracts.base import SourceId
@@ -140,7 +139,8 @@ class WebClient:
         reply = await self._ingest(request, summary)
         rendered = await self._render(reply.unrendered, request.query) if reply.unrendered else ()
         sources = (*reply.sources, *rendered)
-        self._record.usage = add_pages(self._record.usage, len(sources))
+        usage = self._record.usage
+        self._record.usage = usage.model_copy(update={"pages": usage.pages + len(sources)})
         return sources, reply.left_out
 
     async def _render(self, urls: tuple[str, ...], query: str) -> tuple[WebSource, ...]:

@@ -34,18 +34,22 @@ def _count_characters(node: AnswerSchema, defs: AnswerSchema, trail: tuple[str, 
         if reference in trail:
             return math.inf
         return _count_characters(defs[reference.removeprefix("#/$defs/")], defs, (*trail, reference))
-    if "const" in node:
-        return _count_json(node["const"])
-    if "enum" in node:
-        return max(map(_count_json, node["enum"]))
+    if constants := node.get("enum", [node["const"]] if "const" in node else []):
+        return max(len(json.dumps(constant)) for constant in constants) + _PUNCTUATION
     for keyword in ("anyOf", "oneOf", "allOf"):
         if keyword in node:
             return max(_count_characters(variant, defs, trail) for variant in node[keyword])
     match node.get("type"):
         case "object":
             return _count_object(node, defs, trail)
+        case "array" if "prefixItems" in node:
+            parts = (_count_characters(part, defs, trail) for part in node["prefixItems"])
+            return _PUNCTUATION + sum(_INDENTATION + size for size in parts)
+        case "array" if node.get("maxItems") == 0:
+            return _PUNCTUATION
         case "array":
-            return _count_array(node, defs, trail)
+            item = _count_characters(node.get("items", {}), defs, trail)
+            return _PUNCTUATION + node.get("maxItems", math.inf) * (_INDENTATION + item)
         case "string":
             return float(node.get("maxLength", math.inf)) + _PUNCTUATION
         case "integer" | "number" | "boolean" | "null":
@@ -62,16 +66,3 @@ def _count_object(node: AnswerSchema, defs: AnswerSchema, trail: tuple[str, ...]
         len(name) + _PUNCTUATION + _INDENTATION + _count_characters(part, defs, trail)
         for name, part in properties.items()
     )
-
-
-def _count_array(node: AnswerSchema, defs: AnswerSchema, trail: tuple[str, ...]) -> float:
-    if "prefixItems" in node:
-        return _PUNCTUATION + sum(_INDENTATION + _count_characters(part, defs, trail) for part in node["prefixItems"])
-    if "maxItems" not in node:
-        return math.inf
-    item = _count_characters(node.get("items", {}), defs, trail)
-    return _PUNCTUATION + (node["maxItems"] * (_INDENTATION + item) if node["maxItems"] else 0)
-
-
-def _count_json(value: object) -> int:
-    return len(json.dumps(value)) + _PUNCTUATION

@@ -6,6 +6,7 @@ yet settled count as used, so that concurrent parts cannot exceed the limits tog
 """
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import Any
 
 from pydantic import Field
@@ -50,28 +51,14 @@ def estimate_tokens(text: str) -> int:
 
 
 def compute_cost(price: Price, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
-    """Return the cost of a call in US dollars.
-
-    Args:
-        price: price of the model.
-        tokens_in: prompt tokens, including cached ones.
-        tokens_out: output tokens.
-        tokens_cached: prompt tokens that the server read from its cache.
-    """
+    """Return the cost of a call in US dollars; `tokens_in` includes those that the server read from its cache."""
     cached = price.input if price.cached_input is None else price.cached_input
     fresh = tokens_in - tokens_cached
     return (fresh * price.input + tokens_cached * cached + tokens_out * price.output) / TOKENS_PER_PRICE
 
 
 def compute_call_budget(limits: RunLimits, prompt: str, passages: int, answers: int) -> CallBudget:
-    """Return the maximum usage of a call.
-
-    Args:
-        limits: limits of the run.
-        prompt: input of the role.
-        passages: number of passages in the prompt.
-        answers: maximum number of answers, retries included.
-    """
+    """Return the maximum usage of a call with a number of passages in its prompt, and of answers with its retries."""
     tokens_in = estimate_tokens(prompt) + passages * PASSAGE_TOKENS + PROMPT_TOKENS
     return CallBudget(
         calls=answers,
@@ -97,12 +84,7 @@ def count_shown_bytes(value: Any) -> int:
 
 
 def compute_expected_amounts(shown_bytes: int, passages: int) -> BudgetAmounts:
-    """Return the amounts that a call is expected to use.
-
-    Args:
-        shown_bytes: bytes of the texts of the role's input.
-        passages: number of passages in the prompt.
-    """
+    """Return the amounts that a call is expected to use, by the bytes of the role's input and its passages."""
     written = shown_bytes // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS
     tokens = written + EXPECTED_INSTRUCTION_TOKENS + EXPECTED_ANSWER_TOKENS
     return BudgetAmounts(tokens=tokens, calls=1)
@@ -128,24 +110,9 @@ def compute_used_amounts(usage: Usage) -> BudgetAmounts:
     )
 
 
-def add_amounts(a: BudgetAmounts, b: BudgetAmounts) -> BudgetAmounts:
-    """Return the sum of two amounts."""
-    return BudgetAmounts(
-        tokens=a.tokens + b.tokens,
-        cost_usd=a.cost_usd + b.cost_usd,
-        calls=a.calls + b.calls,
-        searches=a.searches + b.searches,
-    )
-
-
-def subtract_amounts(a: BudgetAmounts, b: BudgetAmounts) -> BudgetAmounts:
-    """Return `a` − `b`; amounts may become negative."""
-    return BudgetAmounts(
-        tokens=a.tokens - b.tokens,
-        cost_usd=a.cost_usd - b.cost_usd,
-        calls=a.calls - b.calls,
-        searches=a.searches - b.searches,
-    )
+def add_amounts(a: BudgetAmounts, b: BudgetAmounts, sign: int = 1) -> BudgetAmounts:
+    """Return a + sign·b; amounts may become negative."""
+    return BudgetAmounts(**{name: value + sign * getattr(b, name) for name, value in a})
 
 
 def is_sufficient(available: BudgetAmounts, required: BudgetAmounts, limits: RunLimits) -> bool:
@@ -170,40 +137,34 @@ class BudgetAccount(Contract):
     @property
     def committed_amounts(self) -> BudgetAmounts:
         """Amounts that are used or granted."""
-        total = BudgetAmounts()
-        for amounts in self.granted.values():
-            total = add_amounts(total, amounts)
-        return total
+        return reduce(add_amounts, self.granted.values(), BudgetAmounts())
 
     def compute_remaining(self, *, for_writing: bool = False) -> BudgetAmounts:
         """Return the amounts that can still be granted; the writing reserve is included only if `for_writing`."""
         whole = BudgetAmounts.model_validate(dict(_iterate_limits(self.limits)))
-        return subtract_amounts(
-            subtract_amounts(whole, self.committed_amounts),
-            BudgetAmounts() if for_writing else compute_writing_reserve(self.limits),
-        )
+        rest = add_amounts(whole, self.committed_amounts, -1)
+        return rest if for_writing else add_amounts(rest, compute_writing_reserve(self.limits), -1)
 
     def grant(self, request: BudgetRequest) -> "tuple[BudgetAccount, BudgetGrant]":
         """Return the account after a request, and the grant; the grant is empty if the minimum is not available."""
-        if request.used is not None and request.in_progress is not None:
-            announced = self.announce(request.reporter, request.used, request.in_progress)
-            return announced.grant(request.model_copy(update={"used": None}))
         if request.used is not None:
-            return self._record_unreported(request.reporter, request.used).grant(
-                request.model_copy(update={"used": None})
+            account = (
+                self._record_unreported(request.reporter, request.used)
+                if request.in_progress is None
+                else self.announce(request.reporter, request.used, request.in_progress)
             )
+            return account.grant(request.model_copy(update={"used": None}))
         left = self.compute_remaining(for_writing=request.for_writing)
         for name, _ in _iterate_limits(self.limits):
             if getattr(left, name) < getattr(request.minimum, name):
                 return self, BudgetGrant(
                     number=request.number, exhausted=_RESOURCE_NAMES[name], budget_revision=request.budget_revision
                 )
-        given = {name: request.wanted.model_dump()[name] for name in BudgetAmounts.model_fields}
+        given = dict(request.wanted)
         for name, _ in _iterate_limits(self.limits):
-            least, wanted, rest = (getattr(available, name) for available in (request.minimum, request.wanted, left))
-            given[name] = max(
-                least, min(wanted, rest // GRANT_DIVISOR if isinstance(rest, int) else rest / GRANT_DIVISOR)
-            )
+            minimum, rest = getattr(request.minimum, name), getattr(left, name)
+            share = rest // GRANT_DIVISOR if isinstance(rest, int) else rest / GRANT_DIVISOR
+            given[name] = max(minimum, min(given[name], share))
         amounts = BudgetAmounts(**given)
         before = self.granted.get(request.reporter, BudgetAmounts())
         answer = BudgetGrant(number=request.number, amounts=amounts, budget_revision=request.budget_revision)
@@ -236,7 +197,7 @@ class BudgetAccount(Contract):
 
         Requests may arrive out of order, so later grants are preserved.
         """
-        unreported = subtract_amounts(amounts, self.reported.get(reporter, BudgetAmounts()))
+        unreported = add_amounts(amounts, self.reported.get(reporter, BudgetAmounts()), -1)
         account = self._set_granted(reporter, add_amounts(self.granted.get(reporter, BudgetAmounts()), unreported))
         return account.model_copy(update={"reported": {**self.reported, reporter: amounts}})
 

@@ -21,11 +21,11 @@ def split_span(span: CallSpan, parts: int) -> tuple[CallSpan, ...]:
 
 def select_minimal_spans(spans: Iterable[CallSpan]) -> tuple[CallSpan, ...]:
     """Return the spans that contain no other span, in order: a chain never needs one that does."""
-    kept: list[CallSpan] = []
+    minimal: list[CallSpan] = []
     for start, end in sorted(spans, key=lambda span: (span[1], -span[0])):
-        if not kept or start > kept[-1][0]:
-            kept.append((start, end))
-    return tuple(kept)
+        if not minimal or start > minimal[-1][0]:
+            minimal.append((start, end))
+    return tuple(minimal)
 
 
 def measure_critical_path(spans: Iterable[CallSpan]) -> int:

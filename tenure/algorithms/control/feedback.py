@@ -22,11 +22,8 @@ def match_headings(feedback: Feedback, headings: Sequence[str]) -> tuple[str, ..
 def _match_topic(topic: str, headings: Sequence[str]) -> tuple[str, ...]:
     name = topic.casefold().strip()
     exact = [heading for heading in headings if heading.casefold() == name]
-    if exact:
-        return tuple(exact)
-    within = [heading for heading in headings if name in heading.casefold()]
-    if within:
-        return tuple(within)
+    if naming := exact or [heading for heading in headings if name in heading.casefold()]:
+        return tuple(naming)
     stems = set(stem_words(topic))
     shared = {heading: len(stems.intersection(stem_words(heading))) for heading in headings}
     best = max(shared.values(), default=0)

@@ -14,12 +14,9 @@ PAUSE_PER_DELAY: Final = 10
 
 
 def compute_pause(delay: timedelta) -> timedelta:
-    """Return the time between two messages.
+    """Return the time between two messages, by the time that the last one took, or by which its timer was late.
 
     Messages that are delayed delay the work of all runs, so they become fewer.
-
-    Args:
-        delay: time that the last message took, or by which its timer was late.
     """
     return min(max(MIN_PAUSE, PAUSE_PER_DELAY * delay), MAX_PAUSE)
 

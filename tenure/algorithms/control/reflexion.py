@@ -9,17 +9,8 @@ from tenure.algorithms.text.sentences import normalize_sentence
 
 
 def compute_max_revisions(limit: int, revisions: int, *, has_new_feedback: bool, is_finishing: bool) -> int:
-    """Return the maximum number of drafts: new feedback allows one more than the limit, finishing allows none.
-
-    Args:
-        limit: maximum number of revisions without new feedback.
-        revisions: number of revisions so far.
-        has_new_feedback: whether a user has sent feedback that the latest revision does not consider.
-        is_finishing: whether the run is finishing.
-    """
-    if is_finishing:
-        return 0
-    return max(limit, revisions + 1 if has_new_feedback else 0)
+    """Return the maximum number of drafts; feedback that the latest revision does not consider allows another one."""
+    return 0 if is_finishing else max(limit, revisions + 1 if has_new_feedback else 0)
 
 
 def is_repeated_critique(critique: str, previous: Iterable[str]) -> bool:

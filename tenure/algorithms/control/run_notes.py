@@ -8,10 +8,7 @@ from tenure.contracts.evidence.corpora import IngestReport
 from tenure.contracts.run.run import FallbackRecord, Usage
 
 PREFERENCE_ROLES: Final = frozenset(
-    (
-        *("planner", "outliner", "report_writer", "report_reviewer"),
-        *("test_writer", "coder", "code_reflector"),
-    )
+    "planner outliner report_writer report_reviewer test_writer coder code_reflector".split()
 )
 """Roles whose prompts contain the preferences of the owner."""
 
@@ -32,13 +29,7 @@ def describe_ingestion(report: IngestReport) -> str:
 def describe_preferences(
     preferences: Sequence[str], usage: Usage, fallbacks: Sequence[FallbackRecord]
 ) -> tuple[str, ...]:
-    """Return a note on the preferences of the owner and their use; empty if there are none.
-
-    Args:
-        preferences: preferences that the run has recalled.
-        usage: usage of the run.
-        fallbacks: calls that were answered without a model.
-    """
+    """Return a note on the recalled preferences of the owner and their use; empty if there are none."""
     if not preferences:
         return ()
     listed = "; ".join(f"“{preference}”" for preference in preferences)
@@ -60,12 +51,11 @@ def describe_lessons(lessons: Sequence[str], usage: Usage) -> tuple[str, ...]:
 
 def describe_missing_vectors(share: float) -> tuple[str, ...]:
     """Return a note on searches over a corpus that was not completely embedded; empty if it was."""
-    if share >= 1:
-        return ()
-    return (
+    note = (
         f"Only {math.floor(100 * share)} % of the passages had vectors when a search started. Passages found by "
-        "keywords were embedded immediately; passages that only vectors would find may be missing.",
+        "keywords were embedded immediately; passages that only vectors would find may be missing."
     )
+    return (note,) if share < 1 else ()
 
 
 def describe_missing_links(usage: Usage) -> tuple[str, ...]:

@@ -3,8 +3,7 @@
 import re
 
 from tenure.algorithms.control.step_lines import describe_step
-from tenure.contracts.run.control import InputRequest
-from tenure.contracts.run.run import RunProgress, TopicProgress
+from tenure.contracts.run.run import RunProgress
 
 _MARKUP = re.compile(r"([\\`*_\[\]>|#!~])")
 
@@ -15,13 +14,16 @@ def render_status_page(progress: RunProgress) -> str:
     lines = [f"**{progress.status}** · {progress.phase} · {where}"]
     if progress.last:
         lines += ["", _escape_markdown(progress.last)]
-    if progress.input_request:
-        lines += ["", _render_input_request(progress.input_request)]
+    if question := progress.input_request:
+        text, deadline, assumption = map(_escape_markdown, (question.text, question.deadline, question.assumption))
+        lines += ["", f"**Asks:** {text} Assumed at {deadline} unless a user answers: {assumption}"]
     if progress.tests:
         lines += ["", f"{progress.tests_passed} of {progress.tests} tests passed"]
     if progress.topics:
         lines += ["", "| topic | state | claims | sources | coverage |", "|---|---|---:|---:|---:|"]
-        lines += [_render_topic(topic) for topic in progress.topics]
+        for topic in progress.topics:
+            name = _escape_markdown(topic.topic)
+            lines.append(f"| {name} | {topic.phase} | {topic.claims} | {topic.sources} | {topic.coverage:.0%} |")
     if progress.steps and progress.phase == "research":
         lines += ["", *(f"- {_escape_markdown(describe_step(step))}" for step in progress.steps)]
     lines += ["", _render_usage(progress)]
@@ -29,16 +31,6 @@ def render_status_page(progress: RunProgress) -> str:
         lines += ["", f"**Failed:** {_escape_markdown(progress.error)}"]
     lines += [f"- {_escape_markdown(entry.text)} → {_escape_markdown(entry.outcome)}" for entry in progress.feedback]
     return "\n".join(lines)
-
-
-def _render_input_request(question: InputRequest) -> str:
-    text, deadline, assumption = map(_escape_markdown, (question.text, question.deadline, question.assumption))
-    return f"**Asks:** {text} Assumed at {deadline} unless a user answers: {assumption}"
-
-
-def _render_topic(topic: TopicProgress) -> str:
-    cells = (_escape_markdown(topic.topic), topic.phase, str(topic.claims), str(topic.sources), f"{topic.coverage:.0%}")
-    return f"| {' | '.join(cells)} |"
 
 
 def _render_usage(progress: RunProgress) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from tenure.algorithms.control.budget import compute_used_amounts
+from tenure.algorithms.control.budget import compute_used_amounts, list_limits
 from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.run.control import BudgetBounds, CommandName, InputRequest, OutlineTopic, RunCommand
@@ -69,63 +69,28 @@ def parse_command(name: CommandName, given: Any) -> RunCommand:
         ValueError: the input is not valid for this command; the message has one line.
     """
     try:
-        return _PARSERS[name](given)
+        return RunCommand.model_validate({"name": name, **_read_fields(name, given)})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise ValueError(f"its input is invalid: {where + ': ' if where else ''}{first['msg'].lower()}") from None
 
 
-def _build_plain_parser(name: CommandName) -> Callable[[Any], RunCommand]:
-    return lambda given: RunCommand(name=name)
-
-
-def _build_text_parser(name: CommandName) -> Callable[[Any], RunCommand]:
-    def reader(given: Any) -> RunCommand:
-        return RunCommand.model_validate(
-            {"name": name, **({"text": given} if isinstance(given, str) else _read_fields(given))}
-        )
-
-    return reader
-
-
-def _parse_cancel(given: Any) -> RunCommand:
-    return RunCommand.model_validate({"name": "cancel", **(_read_fields(given) if given else {})})
-
-
-def _parse_outline(given: Any) -> RunCommand:
-    lines = [line for line in given.splitlines() if line.strip()] if isinstance(given, str) else given
-    return RunCommand(name="outline", outline=_TOPICS.validate_python(lines))
-
-
-def _parse_budget(given: Any) -> RunCommand:
-    return RunCommand(name="budget", budget=BudgetBounds.model_validate(given))
-
-
-def _read_fields(given: Any) -> dict[str, Any]:
-    """Return the fields of an object without `name`, so that the input cannot change the command.
-
-    Raises:
-        ValueError: the input is not an object.
-    """
-    if not isinstance(given, dict):
-        raise ValueError("its input is invalid: expected a text or an object")
-    return {name: value for name, value in given.items() if name != "name"}
-
-
-_TOPICS = TypeAdapter(tuple[OutlineTopic, ...])
-
-_PARSERS: Mapping[CommandName, Callable[[Any], RunCommand]] = {
-    "feedback": _build_text_parser("feedback"),
-    "pause": _build_plain_parser("pause"),
-    "resume": _build_plain_parser("resume"),
-    "finish": _build_plain_parser("finish"),
-    "cancel": _parse_cancel,
-    "outline": _parse_outline,
-    "budget": _parse_budget,
-    "approve": _build_plain_parser("approve"),
-    "answer": _build_text_parser("answer"),
-}
+def _read_fields(name: CommandName, given: Any) -> Mapping[str, Any]:
+    """Return the fields of a command; the input cannot change its name."""
+    match name:
+        case "outline":
+            is_text = isinstance(given, str)
+            return {"outline": [line for line in given.splitlines() if line.strip()] if is_text else given}
+        case "budget":
+            return {"budget": given}
+        case "feedback" | "answer" if isinstance(given, str):
+            return {"text": given}
+        case "feedback" | "answer" | "cancel" if given or name != "cancel":
+            if not isinstance(given, dict):
+                raise ValueError("its input is invalid: expected a text or an object")
+            return {field: value for field, value in given.items() if field != "name"}
+    return {}
 
 
 def find_refusal(command: RunCommand, situation: RunSituation) -> str:
@@ -136,11 +101,8 @@ def find_refusal(command: RunCommand, situation: RunSituation) -> str:
         return f"the run no longer accepts commands: {CLOSED_PHASES[situation.phase]}"
     if situation.is_cancelled and command.name != "cancel":
         return "the run was cancelled and delivers its partial result"
-    return _CHECKS.get(command.name, _accept)(command, situation)
-
-
-def _accept(command: RunCommand, situation: RunSituation) -> str:
-    return ""
+    check = _CHECKS.get(command.name)
+    return check(command, situation) if check else ""
 
 
 def _check_feedback(command: RunCommand, situation: RunSituation) -> str:
@@ -212,14 +174,14 @@ def _check_renames(topics: Sequence[OutlineTopic], known: Sequence[str]) -> str:
 
 
 def _check_budget(command: RunCommand, situation: RunSituation) -> str:
-    wanted = command.budget
+    bounds = command.budget
     used = compute_used_amounts(situation.usage)
-    given = {name: value for name, value in wanted if value is not None}
+    given = {name: value for name, value in bounds if value is not None}
     if not given:
         return "no budget was given"
-    if any(value > MAX_BOUND for value in given.values()) or (wanted.max_seconds or 0) > MAX_TIME_BOUND_SECONDS:
+    if any(value > MAX_BOUND for value in given.values()) or (bounds.max_seconds or 0) > MAX_TIME_BOUND_SECONDS:
         return f"a budget is at most {MAX_BOUND:,}, and a time budget at most {MAX_TIME_BOUND_SECONDS:,} seconds"
-    if wanted.max_cost_usd is not None and situation.limits.highest_price is None:
+    if bounds.max_cost_usd is not None and situation.limits.highest_price is None:
         return "cost cannot be limited: the run was started without the prices of its models"
     minimums = {
         "max_tokens": (used.tokens, f"{used.tokens:,} tokens"),
@@ -264,7 +226,30 @@ _CHECKS: Mapping[CommandName, Callable[[RunCommand, RunSituation], str]] = {
 
 def describe_effect(command: RunCommand, situation: RunSituation) -> str:
     """Return the effect of an accepted command, in one sentence."""
-    return _EFFECTS[command.name](command, situation)
+    is_paused = situation.control.paused
+    match command.name:
+        case "feedback":
+            return _describe_feedback(command, situation)
+        case "pause":
+            effect = "No new work starts until it is resumed; its time limit is suspended."
+            return "It is paused already; nothing changes." if is_paused else effect
+        case "resume":
+            return "It continues." if is_paused else "It was not paused; nothing changes."
+        case "finish":
+            effect = "No new research starts; the report is written from the findings so far."
+            return "It is finishing already; nothing changes." if situation.finish_requested else effect
+        case "cancel":
+            return f"It stops immediately, and written sections are {'discarded' if command.discard else 'delivered'}."
+        case "outline":
+            return _describe_outline(command, situation)
+        case "budget":
+            return _describe_budget(command, situation)
+        case "approve":
+            return "The research starts."
+        case "answer" if situation.phase == "route":
+            return "The answer is added to the question, and the research starts."
+        case "answer":
+            return "The research is replanned with the answer."
 
 
 def convert_to_feedback(command: RunCommand) -> Feedback:
@@ -287,28 +272,6 @@ def _describe_feedback(command: RunCommand, situation: RunSituation) -> str:
     return f"{sections}{plan} will consider it."
 
 
-def _describe_pause(command: RunCommand, situation: RunSituation) -> str:
-    if situation.control.paused:
-        return "It is paused already; nothing changes."
-    return "No new work starts until it is resumed; its time limit is suspended."
-
-
-def _describe_resume(command: RunCommand, situation: RunSituation) -> str:
-    return "It continues." if situation.control.paused else "It was not paused; nothing changes."
-
-
-def _describe_finish(command: RunCommand, situation: RunSituation) -> str:
-    if situation.finish_requested:
-        return "It is finishing already; nothing changes."
-    return "No new research starts; the report is written from the findings so far."
-
-
-def _describe_cancel(command: RunCommand, situation: RunSituation) -> str:
-    if command.discard:
-        return "It stops immediately, and written sections are discarded."
-    return "It stops immediately, and written sections are delivered."
-
-
 def _describe_outline(command: RunCommand, situation: RunSituation) -> str:
     names = [" ".join(topic.heading.split()) for topic in command.outline]
     known = {name.casefold() for name in situation.topics}
@@ -329,29 +292,6 @@ def _describe_budget(command: RunCommand, situation: RunSituation) -> str:
     return f"{text} The run resumes the work that the old budgets ended." if raised else text
 
 
-def _describe_approval(command: RunCommand, situation: RunSituation) -> str:
-    return "The research starts."
-
-
-def _describe_answer(command: RunCommand, situation: RunSituation) -> str:
-    if situation.phase == "route":
-        return "The answer is added to the question, and the research starts."
-    return "The research is replanned with the answer."
-
-
-_EFFECTS: Mapping[CommandName, Callable[[RunCommand, RunSituation], str]] = {
-    "feedback": _describe_feedback,
-    "pause": _describe_pause,
-    "resume": _describe_resume,
-    "finish": _describe_finish,
-    "cancel": _describe_cancel,
-    "outline": _describe_outline,
-    "budget": _describe_budget,
-    "approve": _describe_approval,
-    "answer": _describe_answer,
-}
-
-
 def apply_bounds(limits: RunLimits, budget: BudgetBounds) -> RunLimits:
     """Return limits with the bounds that a user has changed."""
     changed = {name: value for name, value in budget if value is not None}
@@ -365,16 +305,9 @@ def merge_bounds(before: BudgetBounds, change: BudgetBounds) -> BudgetBounds:
 
 def is_exhausted_limit_raised(control: ControlState, limits: RunLimits, change: BudgetBounds) -> bool:
     """Return whether a change raises the limit that the run has exhausted."""
-    names = {
-        "tokens": "max_tokens",
-        "money": "max_cost_usd",
-        "calls": "max_calls",
-        "searches": "max_searches",
-        "time": "max_seconds",
-    }
-    name = names.get(control.exhausted or "")
-    wanted, had = (getattr(bounds, name) if name else None for bounds in (change, limits))
-    return wanted is not None and (had is None or wanted > had)
+    before, after = list_limits(limits), list_limits(apply_bounds(limits, change))
+    resource = control.exhausted
+    return resource in after and (resource not in before or after[resource] > before[resource])
 
 
 def convert_answer(question: InputRequest, text: str) -> Feedback:

@@ -38,8 +38,12 @@ def choose_next_node(node: Node | None, state: AgentState, max_revisions: int) -
             return "retrieve"
         case "retrieve":
             return "route"
+        case "route" if state.mode == "RESEARCH":
+            return "generate_report"
+        case "route" if state.mode == "CODE":
+            return "generate_code"
         case "route":
-            return _choose_first_draft(state.mode)
+            raise ValueError("the router left the mode undefined")
         case "generate_report":
             return "reflect_on_report"
         case "reflect_on_report":
@@ -50,11 +54,3 @@ def choose_next_node(node: Node | None, state: AgentState, max_revisions: int) -
             return "generate_code" if state.error is not None and state.revisions < max_revisions else "end"
         case _:
             raise ValueError(f"no node follows {node!r}")
-
-
-def _choose_first_draft(mode: TaskMode) -> Node:
-    if mode == "RESEARCH":
-        return "generate_report"
-    if mode == "CODE":
-        return "generate_code"
-    raise ValueError("the router left the mode undefined")

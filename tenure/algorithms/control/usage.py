@@ -44,14 +44,7 @@ def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
 
 
 def record_call(usage: WorkflowUsage, role: str, reply: RoleReply[Any], span: CallSpan) -> WorkflowUsage:
-    """Return the usage of a workflow plus one completed call of a role.
-
-    Args:
-        usage: the usage before.
-        role: name of the role.
-        reply: reply of the role; its answers followed each other.
-        span: start and end of the call, in milliseconds.
-    """
+    """Return the usage of a workflow plus a completed call of a role, whose answers followed each other in a span."""
     spans = select_minimal_spans((*usage.call_spans, *split_span(span, reply.model_calls)))
     return WorkflowUsage(**{**dict(add_call(usage, role, reply)), "call_spans": spans})
 
@@ -64,13 +57,7 @@ def sum_run_usage(accounts: Iterable[WorkflowUsage]) -> Usage:
 
 
 def add_search(usage: AnyUsage, embedded_share: float = 1.0, *, lacks_links: bool = False) -> AnyUsage:
-    """Return the usage plus one search.
-
-    Args:
-        usage: the usage before.
-        embedded_share: share of the searched chunks that had a vector.
-        lacks_links: whether the search was to follow links and found none.
-    """
+    """Return the usage plus one search, with the share of its chunks that had a vector, and whether it lacked links."""
     return usage.model_copy(
         update={
             "searches": usage.searches + 1,
@@ -78,11 +65,6 @@ def add_search(usage: AnyUsage, embedded_share: float = 1.0, *, lacks_links: boo
             "searches_without_links": usage.searches_without_links + lacks_links,
         }
     )
-
-
-def add_pages(usage: AnyUsage, pages: int) -> AnyUsage:
-    """Return the usage plus a number of fetched pages."""
-    return usage.model_copy(update={"pages": usage.pages + pages})
 
 
 def merge_usage(accounts: Iterable[Usage]) -> Usage:
