@@ -86,6 +86,14 @@ def cite_claim(
     )
 
 
+def combine_claims(claims: Sequence[Claim]) -> Claim:
+    """Return a claim with the citations of several; it is as well supported as the weakest of them."""
+    weakest = min(claims, key=lambda claim: (claim.status == "supported", claim.confidence or 0.0))
+    citations = dict.fromkeys(citation for claim in claims for citation in claim.citations)
+    tainted = any(claim.tainted for claim in claims)
+    return weakest.model_copy(update={"citations": tuple(citations)[:MAX_CITATIONS], "tainted": tainted})
+
+
 def _check_kind(text: str, kind: ClaimKind, passages: Sequence[Passage]) -> ClaimKind:
     """Return the kind of a claim; a lead-in or a gap that may contain facts is a fact, so that it needs a passage.
 

@@ -49,7 +49,7 @@ def _count_characters(node: AnswerSchema, defs: AnswerSchema, trail: tuple[str, 
             return _PUNCTUATION
         case "array":
             item = _count_characters(node.get("items", {}), defs, trail)
-            return _PUNCTUATION + node.get("maxItems", math.inf) * (_INDENTATION + item)
+            return _PUNCTUATION + float(node.get("maxItems", math.inf)) * (_INDENTATION + item)
         case "string":
             return float(node.get("maxLength", math.inf)) + _PUNCTUATION
         case "integer" | "number" | "boolean" | "null":

@@ -6,7 +6,7 @@ An invalid action is returned to the model with an error message that also says 
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -72,7 +72,7 @@ def validate_action(
         action: the action.
         tools: tools that may be called, each with the model of its arguments.
         completed_calls: numbers of earlier steps by their `build_call_key`.
-        passages: number of passages that the task has seen; they are numbered from 1.
+        passages: number of passages that the task has seen.
     """
     fault = find_answer_fault(action.answer, passages)
     if action.action == FINISH or (not action.action and action.answer):
@@ -122,8 +122,11 @@ def _describe_tools(tools: Iterable[str]) -> str:
 def _validate_call(
     tool: str, model: type[ToolArguments], arguments_text: str, completed_calls: Mapping[str, int]
 ) -> ActionVerdict:
-    given = _parse_arguments(arguments_text)
-    if given is None:
+    try:
+        given = json.loads(arguments_text)
+    except (ValueError, RecursionError):  # bare text, or nested too deeply
+        given = None
+    if not isinstance(given, dict):
         given = {next(iter(model.model_fields)): arguments_text} if arguments_text.strip() else {}
     if _is_deeper(given, MAX_ARGUMENT_DEPTH):
         return ActionVerdict(error=f"The arguments of `{tool}` are nested too deeply.")
@@ -139,15 +142,6 @@ def _validate_call(
             error=f"Step {earlier} was the same call; its observation is still valid. Choose another action, or finish."
         )
     return ActionVerdict(tool, arguments)
-
-
-def _parse_arguments(text: str) -> dict[str, Any] | None:
-    """Return arguments that are a JSON object; None for bare text."""
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):  # invalid JSON, or nested too deeply
-        return None
-    return given if isinstance(given, dict) else None
 
 
 def _is_deeper(given: object, levels: int) -> bool:

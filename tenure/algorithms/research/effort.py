@@ -157,11 +157,6 @@ def resolve_strategy(step: PlanStep, hops: int, requested: RetrievalStrategy | N
 
     A task that continues to read a source is always `direct`, as is every task of an effort with one hop unless the
     user or the plan sets another strategy.
-
-    Args:
-        step: task.
-        hops: maximum number of consecutive searches of a task.
-        requested: strategy that the user requested for the whole run.
     """
     if step.read_passage:
         return "direct"
@@ -176,9 +171,9 @@ def _suggest_strategy(query: str) -> RetrievalStrategy:
         return "contrastive"
     if _BROAD.search(query) or kind == "comparative":
         return "hierarchical"
-    if kind == "procedural" or (kind == "factual" and len(query.split()) <= MAX_SIMPLE_QUERY_WORDS):
-        return "direct" if len(query.split()) <= MAX_SIMPLE_QUERY_WORDS else "iterative"
-    return "iterative" if kind in ("analytical", "evaluative") else "multi_hop"
+    if kind in ("procedural", "factual") and len(query.split()) <= MAX_SIMPLE_QUERY_WORDS:
+        return "direct"
+    return "iterative" if kind in ("procedural", "analytical", "evaluative") else "multi_hop"
 
 
 MIN_OVERLAP: Final = 0.95

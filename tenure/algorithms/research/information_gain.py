@@ -21,10 +21,7 @@ def compute_information_gain(
 ) -> float:
     """Return g_t = (1/|outline|)·Σ_j max(0, c_{t,j} − c_{t−1,j}) + β·mean novelty of the passages accepted in cycle t.
 
-    Args:
-        previous: coverage by topic after the previous cycle; a missing topic counts as uncovered.
-        current: coverage by topic of the current outline.
-        novelties: novelty of each accepted passage, from 0 to 1.
+    The coverage c_j is by topic of the current outline; one without an earlier coverage counts as uncovered then.
     """
     covered = sum(max(0.0, share - previous.get(topic, 0.0)) for topic, share in current.items()) / max(1, len(current))
     return covered + NOVELTY_WEIGHT * (sum(novelties) / len(novelties) if novelties else 0.0)

@@ -27,37 +27,28 @@ class NumberedPassage(NamedTuple):
 
 
 def format_passages(passages: Sequence[NumberedPassage], topic: str, max_length: int) -> str:
-    """Return passages as short paragraphs.
-
-    Args:
-        passages: passages, best first.
-        topic: topic of the search; sentences are selected by the words they share with it.
-        max_length: maximum number of characters.
-    """
+    """Return passages, best first, as short paragraphs of the sentences that share words with the topic of a search."""
     shown = passages[: max(1, max_length // (MIN_PASSAGE_LENGTH + 1))]
     paragraphs: list[str] = []
     left = max_length
-    for index, passage in enumerate(shown):
+    for index, numbered in enumerate(shown):
         share = left // (len(shown) - index) - 1
-        paragraphs.append(_format_passage(passage, topic, share))
+        opening = f"[{numbered.number}] {shorten(numbered.passage.title, _MAX_TITLE_LENGTH)}: "
+        text = _extract_relevant_text(numbered.passage, topic, share - len(opening))
+        paragraphs.append(shorten(opening + text, share))
         left -= len(paragraphs[-1]) + 1
     return "\n".join(paragraphs)[:max_length]
 
 
-def _format_passage(numbered: NumberedPassage, topic: str, max_length: int) -> str:
-    opening = f"[{numbered.number}] {shorten(numbered.passage.title, _MAX_TITLE_LENGTH)}: "
-    return shorten(opening + _extract_relevant_text(numbered.passage, topic, max_length - len(opening)), max_length)
-
-
 def _extract_relevant_text(passage: Passage, topic: str, max_length: int) -> str:
     """Return the sentences that share most words with a topic, in their order; the whole text of code."""
-    found = split_sentences(passage.text) if passage.kind == "prose" else ()
-    wanted = set(stem_words(topic))
-    kept: list[Sentence] = []
-    for sentence in sorted(found, key=lambda other: (-len(wanted.intersection(stem_words(other.text))), other.start)):
-        if sum(len(other.text) + 1 for other in kept) + len(sentence.text) <= max_length:
-            kept.append(sentence)
-    joined = " ".join(other.text for other in sorted(kept, key=lambda other: other.start))
+    sentences = split_sentences(passage.text) if passage.kind == "prose" else ()
+    stems = set(stem_words(topic))
+    chosen: list[Sentence] = []
+    for sentence in sorted(sentences, key=lambda one: (-len(stems.intersection(stem_words(one.text))), one.start)):
+        if sum(len(other.text) + 1 for other in chosen) + len(sentence.text) <= max_length:
+            chosen.append(sentence)
+    joined = " ".join(one.text for one in sorted(chosen, key=lambda one: one.start))
     return joined or " ".join(passage.text.split())
 
 

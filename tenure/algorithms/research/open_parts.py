@@ -36,21 +36,12 @@ def list_parts(question: str) -> tuple[str, ...]:
 
 def select_open_parts(parts: Sequence[str], texts: Iterable[str], min_share: float = MIN_SHARE) -> tuple[str, ...]:
     """Return the parts of which no text contains at least `min_share` of the content words."""
-    words = [frozenset(stem_words(text)) for text in texts]
-    return tuple(part for part in parts if not any(_speaks_of(part, known, min_share) for known in words))
+    stems = [frozenset(stem_words(text)) for text in texts]
+    asked = ((part, set(stem_words(part))) for part in parts)
+    return tuple(part for part, own in asked if not any(len(own & known) >= min_share * len(own) for known in stems))
 
 
 def find_unplanned_parts(question: str, topics: Sequence[str]) -> tuple[str, ...]:
-    """Return the sub-questions of a question that neither a topic of the outline nor all of them together speak of.
-
-    Args:
-        question: question of the report.
-        topics: heading and question of each topic.
-    """
+    """Return the sub-questions that neither a topic (heading and question) nor all of them together speak of."""
     asked = [part for part in list_parts(question) if _SUB_QUESTION.match(part)]
     return select_open_parts(asked, [*topics, " ".join(topics)])
-
-
-def _speaks_of(part: str, words: frozenset[str], min_share: float) -> bool:
-    wanted = set(stem_words(part))
-    return len(wanted & words) >= min_share * len(wanted)

@@ -44,13 +44,14 @@ def apply_outline(topics: Sequence[Topic], outline: OutlineRevision) -> OutlineC
     left = {topic.heading.casefold(): topic for topic in topics}
     kept: list[Topic] = []
     before: dict[str, str] = {}
-    for wanted in outline.topics:
-        known = next((left[name] for name in _list_names(wanted) if name in left), None)
-        question = wanted.question or (known.question if known else wanted.heading)
-        topic = known if known and known.question == question else Topic(heading=wanted.heading, question=question)
-        kept.append(topic.model_copy(update={"heading": wanted.heading}))
+    for revised in outline.topics:
+        names = (name.casefold() for name in (revised.renamed_from, revised.heading, *revised.earlier_headings) if name)
+        known = next((left[name] for name in names if name in left), None)
+        question = revised.question or (known.question if known else revised.heading)
+        topic = known if known and known.question == question else Topic(heading=revised.heading, question=question)
+        kept.append(topic.model_copy(update={"heading": revised.heading}))
         if known:
-            before[wanted.heading] = known.heading
+            before[revised.heading] = known.heading
     gone = tuple(topic.heading for topic in topics if topic.heading not in before.values())
     return OutlineChange(topics=tuple(kept), previous_headings=before, dropped=gone)
 
@@ -58,10 +59,6 @@ def apply_outline(topics: Sequence[Topic], outline: OutlineRevision) -> OutlineC
 def describe_dropped_topics(change: OutlineChange) -> list[str]:
     """Return a sentence for the report on each topic that a user removed."""
     return [f"“{name}” was taken out of the outline by a person." for name in change.dropped]
-
-
-def _list_names(topic: OutlineTopic) -> list[str]:
-    return [name.casefold() for name in (topic.renamed_from, topic.heading, *topic.earlier_headings) if name]
 
 
 def _normalize_whitespace(text: str) -> str:

@@ -79,14 +79,9 @@ def validate_plan(
     max_topics: int,
     findings: Sequence[PassageRef] = (),
 ) -> ValidatedPlan:
-    """Validate a plan.
+    """Validate a plan for a cycle with a number of searches and an outline with a number of topics.
 
-    Args:
-        actions: actions that the planner proposes.
-        state: research state.
-        max_searches: maximum number of searches of the cycle.
-        max_topics: maximum number of topics in the outline.
-        findings: passages that the planner was shown; READ and ANALYZE name them by number, from 1.
+    READ and ANALYZE name a passage that the planner was shown, one of the findings, by its number from 1.
     """
     plan = ValidatedPlan(finish=any(action.action == "FINISH" for action in actions))
     for action in actions:
@@ -122,16 +117,15 @@ def _add_topic(action: PlannedAction, state: SpiralState, max_topics: int, plan:
     heading = _normalize_heading(action.target_outline_topic)
     outline = [aim.topic.heading for aim in state.topics if aim.topic.heading not in plan.dropped_topics]
     outline += [topic.heading for topic in plan.added_topics]
+    refused = f"“{_shorten_quote(heading)}” was not added"
     if state.outline_number:
-        plan.rejections.append(f"“{_shorten_quote(heading)}” was not added: a user has set the outline")
+        plan.rejections.append(f"{refused}: a user has set the outline")
     elif not heading:
         plan.rejections.append("a topic without a heading was not added")
     elif any(is_same_query(heading, known) for known in (*outline, *state.dropped, *plan.dropped_topics)):
-        plan.rejections.append(f"“{_shorten_quote(heading)}” was not added: the outline has or had it")
+        plan.rejections.append(f"{refused}: the outline has or had it")
     elif len(outline) >= max_topics:
-        plan.rejections.append(
-            f"“{_shorten_quote(heading)}” was not added: the outline has {max_topics} topics and no room"
-        )
+        plan.rejections.append(f"{refused}: the outline has {max_topics} topics and no room")
     else:
         plan.added_topics.append(
             Topic(heading=heading, question=shorten(action.query.strip() or heading, MAX_QUERY_LENGTH))
@@ -141,16 +135,13 @@ def _add_topic(action: PlannedAction, state: SpiralState, max_topics: int, plan:
 def _drop_topic(action: PlannedAction, state: SpiralState, plan: ValidatedPlan) -> None:
     names = {aim.topic.heading.casefold(): aim.topic.heading for aim in state.topics}
     heading = names.get(_normalize_heading(action.target_outline_topic).casefold())
-    left = len(names) - len(plan.dropped_topics)
+    refused = f"“{_shorten_quote(action.target_outline_topic)}” was not dropped"
     if state.outline_number:
-        name = _shorten_quote(action.target_outline_topic)
-        plan.rejections.append(f"“{name}” was not dropped: a user has set the outline")
+        plan.rejections.append(f"{refused}: a user has set the outline")
     elif heading is None or heading in plan.dropped_topics:
-        plan.rejections.append(
-            f"“{_shorten_quote(action.target_outline_topic)}” was not dropped: the outline has no such topic"
-        )
-    elif left <= 1:
-        plan.rejections.append(f"“{_shorten_quote(heading)}” was not dropped: it is the last topic")
+        plan.rejections.append(f"{refused}: the outline has no such topic")
+    elif len(names) - len(plan.dropped_topics) <= 1:
+        plan.rejections.append(f"{refused}: it is the last topic")
     else:
         plan.dropped_topics.append(heading)
 
@@ -177,28 +168,30 @@ def _add_step(
     plan: ValidatedPlan,
 ) -> None:
     query, kind = shorten(" ".join(action.query.split()), MAX_QUERY_LENGTH), STEP_KINDS[action.action]
+    quoted = f"“{_shorten_quote(query)}”"
     known = [s.query for s in plan.steps if s.kind in SEARCH_KINDS]
     if action.id not in needed:
         known += [executed.query for executed in state.executed]
     names_finding = kind == "read" or (kind == "analyze" and not action.depends_on)
+    is_search = kind in SEARCH_KINDS
+    of_same_kind = sum((step.kind in SEARCH_KINDS) == is_search for step in plan.steps)
     if not query:
         plan.rejections.append("a search without a query was not executed")
     elif not aims:
-        plan.rejections.append(f"“{_shorten_quote(query)}” was not searched: the outline has no topic for it")
+        plan.rejections.append(f"{quoted} was not searched: the outline has no topic for it")
     elif names_finding and not 1 <= action.passage <= len(findings):
         plan.rejections.append(f"finding {action.passage} was not read further: there is no such finding")
     elif kind == "search" and not action.depends_on and any(is_same_query(query, before) for before in known):
-        plan.rejections.append(f"“{_shorten_quote(query)}” was not searched: it was searched before")
-    elif sum((step.kind in SEARCH_KINDS) == (kind in SEARCH_KINDS) for step in plan.steps) >= (
-        max_searches if kind in SEARCH_KINDS else MAX_RESULT_TASKS
-    ):
-        limit = f"{max_searches} searches" if kind in SEARCH_KINDS else "one task with the results of searches"
-        plan.rejections.append(f"“{_shorten_quote(query)}” was not executed: a cycle has at most {limit}")
+        plan.rejections.append(f"{quoted} was not searched: it was searched before")
+    elif of_same_kind >= (max_searches if is_search else MAX_RESULT_TASKS):
+        limit = f"{max_searches} searches" if is_search else "one task with the results of searches"
+        plan.rejections.append(f"{quoted} was not executed: a cycle has at most {limit}")
     else:
-        number = len(plan.steps) + 1
+        taken = {step.id for step in plan.steps}
+        names = (action.id.strip()[:40], *(f"s{n}" for n in range(len(taken) + 1, 2 * len(taken) + 2)))
         plan.steps.append(
             PlanStep(
-                id=_choose_free_id(action.id.strip()[:40], [step.id for step in plan.steps], number),
+                id=next(name for name in names if name and name not in taken),
                 kind=kind,
                 query=query,
                 topic=_choose_topic(action.target_outline_topic, query, aims),
@@ -221,17 +214,12 @@ def _read_alternative(action: PlannedAction, query: str) -> StepAlternative | No
     return StepAlternative(query=other, strategy=strategy) if other else None
 
 
-def _choose_free_id(wanted: str, taken: Sequence[str], number: int) -> str:
-    candidates = [wanted] if wanted else []
-    return next(name for name in [*candidates, *(f"s{n}" for n in range(number, number + 100))] if name not in taken)
-
-
-def _choose_topic(wanted: str, query: str, aims: Sequence[TopicState]) -> str:
+def _choose_topic(named: str, query: str, aims: Sequence[TopicState]) -> str:
     """Return the topic of a search: the named one, else the one its words match, else the least covered one."""
     headings = [aim.topic.heading for aim in aims]
-    found = match_headings(Feedback(text=query, topic=_normalize_heading(wanted) or None), headings)
-    if found and len(found) < len(headings):
-        return found[0]
+    matching = match_headings(Feedback(text=query, topic=_normalize_heading(named) or None), headings)
+    if matching and len(matching) < len(headings):
+        return matching[0]
     return min(aims, key=lambda aim: aim.coverage).topic.heading
 
 
@@ -288,12 +276,9 @@ def find_ready_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:
     return tuple(
         step
         for step in by_id.values()
-        if step.status == "pending" and all(map(_has_results, (by_id[name] for name in step.depends_on)))
+        if step.status == "pending"
+        and all(by_id[name].status == "completed" or by_id[name].is_answered for name in step.depends_on)
     )
-
-
-def _has_results(step: PlanStep) -> bool:
-    return step.status == "completed" or step.is_answered
 
 
 def skip_remaining_steps(steps: Iterable[PlanStep], reason: str) -> tuple[PlanStep, ...]:
@@ -309,16 +294,12 @@ def skip_blocked_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:
     current = list(steps)
     while True:
         failed = {step.id for step in current if step.status in ("failed", "skipped") and not step.is_answered}
-        blocked = [step for step in current if step.status == "pending" and failed.intersection(step.depends_on)]
+        blocked = [n for n, s in enumerate(current) if s.status == "pending" and failed.intersection(s.depends_on)]
         if not blocked:
             return tuple(current)
-        reason = (
-            f"it needs {', '.join(sorted(failed.intersection(blocked[0].depends_on)))}, which failed or was skipped"
-        )
-        current = [
-            step.model_copy(update={"status": "skipped", "note": reason}) if step is blocked[0] else step
-            for step in current
-        ]
+        step = current[blocked[0]]
+        reason = f"it needs {', '.join(sorted(failed.intersection(step.depends_on)))}, which failed or was skipped"
+        current[blocked[0]] = step.model_copy(update={"status": "skipped", "note": reason})
 
 
 def build_step_progress(steps: Iterable[PlanStep]) -> tuple[StepProgress, ...]:

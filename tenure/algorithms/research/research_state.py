@@ -92,14 +92,13 @@ def apply_outline_change(state: SpiralState, change: OutlineChange, number: int)
 def align_topics(topics: Sequence[TopicState], change: OutlineChange) -> tuple[TopicState, ...]:
     """Return topic states for the topics of an outline, with the findings of existing topics."""
     known = {aim.topic.heading: aim for aim in topics}
-    kept = ((topic, known.get(change.previous_headings.get(topic.heading, ""))) for topic in change.topics)
-    return tuple(_rename_topic(aim, topic) if aim else TopicState(topic=topic) for topic, aim in kept)
-
-
-def _rename_topic(aim: TopicState, topic: Topic) -> TopicState:
-    """Return a topic's findings under a topic that replaces it; a new question has parts of its own."""
-    open_parts = aim.open_parts if aim.topic.question == topic.question else None
-    return aim.model_copy(update={"topic": topic, "open_parts": open_parts})
+    aligned: list[TopicState] = []
+    for topic in change.topics:
+        aim = known.get(change.previous_headings.get(topic.heading, ""), TopicState(topic=topic))
+        # A new question has parts of its own.
+        open_parts = aim.open_parts if aim.topic.question == topic.question else None
+        aligned.append(aim.model_copy(update={"topic": topic, "open_parts": open_parts}))
+    return tuple(aligned)
 
 
 def add_hypothetical_passages(state: SpiralState, hypothetical: Mapping[str, str]) -> SpiralState:
@@ -113,14 +112,7 @@ def add_hypothetical_passages(state: SpiralState, hypothetical: Mapping[str, str
 
 
 def apply_plan(state: SpiralState, plan: ValidatedPlan, critique: str, feedback_count: int) -> SpiralState:
-    """Return the state after a plan.
-
-    Args:
-        state: the state before.
-        plan: the valid part of the plan.
-        critique: critique of the planner.
-        feedback_count: number of feedback entries that the planner has seen.
-    """
+    """Return the state after the valid part of a plan, whose planner has seen a number of feedback entries."""
     stay = [aim for aim in state.topics if aim.topic.heading not in plan.dropped_topics]
     added = {topic.heading for topic in plan.added_topics}
     return state.model_copy(
@@ -147,10 +139,9 @@ def record_queries(state: SpiralState, executed: Sequence[ExecutedQuery]) -> Spi
 def rename_query(state: SpiralState, planned: str, query: str) -> SpiralState:
     """Return the state with the query of a step of this cycle as it was executed, with inserted names."""
     executed = list(state.executed)
-    for place in range(len(executed) - 1, -1, -1):
-        if (executed[place].cycle, executed[place].query) == (state.cycle, planned):
-            executed[place] = executed[place].model_copy(update={"query": query})
-            break
+    planned_at = [n for n, one in enumerate(executed) if (one.cycle, one.query) == (state.cycle, planned)]
+    for n in planned_at[-1:]:
+        executed[n] = executed[n].model_copy(update={"query": query})
     return state.model_copy(update={"executed": tuple(executed)})
 
 
@@ -246,7 +237,9 @@ def apply_analysis(state: SpiralState, analysis: AnalysisReply, *, has_model: bo
     return state.model_copy(
         update={
             "topics": aims,
-            "executed": _keep_newest(tuple(executed), _count_characters, MAX_QUERY_HISTORY_LENGTH),
+            "executed": _keep_newest(
+                tuple(executed), lambda entry: len(entry.query) + len(entry.topic), MAX_QUERY_HISTORY_LENGTH
+            ),
             "information_gains": (*state.information_gains, round(gain, 4)) if state.cycle else (),
             "unplanned": tuple(
                 _deduplicate((*state.unplanned, *(finding.passage for finding in analysis.accepted)))[:MAX_NEW_FINDINGS]
@@ -298,17 +291,13 @@ def _alternate_queries(
 ) -> tuple[PassageRef, ...]:
     """Return the findings of all queries in turn, the best result of each query first.
 
-    Args:
-        waiting: findings of earlier cycles, in this order already.
-        findings: findings of this cycle.
-        limit: maximum number of passages.
-        earlier: number of queries of earlier cycles, which have as many turns together.
+    Those of earlier cycles are `waiting` in this order already, and their queries have as many turns together.
     """
     earlier = max(1, earlier)
-    found: dict[str, list[PassageRef]] = {}
+    by_query: dict[str, list[PassageRef]] = {}
     for finding in findings:
-        found.setdefault(finding.query, []).append(finding.passage)
-    new = [sorted(passages, key=lambda p: (-p.score, p.chunk)) for passages in found.values()]
+        by_query.setdefault(finding.query, []).append(finding.passage)
+    new = [sorted(passages, key=lambda p: (-p.score, p.chunk)) for passages in by_query.values()]
     turns = interleave_rankings([*new, *(waiting[n::earlier] for n in range(earlier))])
     best = {passage.chunk: passage for passage in _deduplicate(turns)}
     return tuple(best[chunk] for chunk in dict.fromkeys(passage.chunk for passage in turns))[:limit]
@@ -322,13 +311,9 @@ def _deduplicate(passages: Iterable[PassageRef]) -> list[PassageRef]:
     return list(first.values())
 
 
-def _count_characters(query: ExecutedQuery) -> int:
-    return len(query.query) + len(query.topic) + ENTRY_OVERHEAD
-
-
 def _keep_newest(entries: Sequence[E], size: Callable[[E], int], max_length: int) -> tuple[E, ...]:
     """Return the last entries whose total size does not exceed `max_length`."""
-    sums = accumulate(size(entry) for entry in reversed(entries))
+    sums = accumulate(size(entry) + ENTRY_OVERHEAD for entry in reversed(entries))
     kept = sum(1 for total in sums if total <= max_length)
     return tuple(entries[len(entries) - kept :])
 
@@ -355,16 +340,13 @@ def record_feedback_queries(state: SpiralState, feedback: Sequence[Feedback], st
     queries_by_feedback = dict(state.feedback_queries)
     stems = {step.query: frozenset(stem_words(step.query)) for step in steps}
     for entry in feedback:
-        wanted = set(stem_words(entry.text))
-        queries = tuple(step.query for step in steps if wanted & stems[step.query])
-        if queries:
-            new = (shorten(query, MAX_HEADING_LENGTH) for query in queries)
-            queries_by_feedback[entry.text] = tuple(dict.fromkeys((*queries_by_feedback.get(entry.text, ()), *new)))[
-                -MAX_QUERIES_PER_FEEDBACK:
-            ]
+        words = set(stem_words(entry.text))
+        if new := [shorten(step.query, MAX_HEADING_LENGTH) for step in steps if words & stems[step.query]]:
+            queries = dict.fromkeys((*queries_by_feedback.get(entry.text, ()), *new))
+            queries_by_feedback[entry.text] = tuple(queries)[-MAX_QUERIES_PER_FEEDBACK:]
     kept = _keep_newest(
         tuple(queries_by_feedback.items()),
-        lambda item: sum(map(len, (item[0], *item[1]))) + ENTRY_OVERHEAD,
+        lambda item: sum(map(len, (item[0], *item[1]))),
         MAX_FEEDBACK_HISTORY_LENGTH,
     )
     return state.model_copy(update={"feedback_queries": dict(kept)})
@@ -441,8 +423,7 @@ def build_topic_progress(state: TopicState, phase: SectionPhase = "waiting") -> 
 
 def describe_cycle(state: SpiralState) -> str:
     """Return the results of the last cycle in one line."""
-    covered = [aim.coverage for aim in state.topics]
-    mean = sum(covered) / len(covered) if covered else 0.0
+    mean = sum(aim.coverage for aim in state.topics) / max(1, len(state.topics))
     gain = state.information_gains[-1] if state.information_gains else 0.0
     new = sum(query.accepted for query in state.executed if query.cycle == state.cycle)
     passages = f"{new} new passage{'' if new == 1 else 's'}"

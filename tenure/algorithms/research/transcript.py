@@ -28,14 +28,7 @@ ARROW: Final = " → "
 def append_step(
     transcript: Transcript, step: ReactStep, task: str, max_tokens: int = MAX_TRANSCRIPT_TOKENS
 ) -> Transcript:
-    """Append a step to a transcript.
-
-    Args:
-        transcript: transcript so far.
-        step: latest step.
-        task: task of the loop; it decides which sentence of an observation is kept.
-        max_tokens: token limit of the transcript.
-    """
+    """Append a step to the transcript of a task, which decides which sentence of an observation is kept."""
     gist, steps = list(transcript.summaries), [*transcript.steps, _truncate_step(step, max_tokens)]
     room = max_tokens - int(max_tokens * SUMMARY_SHARE)
     while len(steps) > 1 and sum(map(estimate_step_tokens, steps)) > room:
@@ -54,31 +47,22 @@ def _truncate_step(step: ReactStep, max_tokens: int) -> ReactStep:
     spare = max_tokens - 1
     fitted: dict[str, str] = {}
     for field in ("tool", "arguments", "thought", "observation"):
-        text = _truncate_bytes(getattr(step, field), spare * BYTES_PER_TOKEN)
-        fitted[field] = text
-        spare -= -(-len(text.encode()) // BYTES_PER_TOKEN)
+        data = getattr(step, field).encode()[: max(0, spare * BYTES_PER_TOKEN)]
+        fitted[field] = data.decode(errors="ignore")
+        spare -= -(-len(fitted[field].encode()) // BYTES_PER_TOKEN)
     return step.model_copy(update=fitted)
-
-
-def _truncate_bytes(text: str, max_bytes: int) -> str:
-    """Return the beginning of a text, of at most `max_bytes` bytes."""
-    data = text.encode()
-    return text if len(data) <= max_bytes else data[: max(0, max_bytes)].decode(errors="ignore")
 
 
 def _summarize_step(step: ReactStep, task: str) -> str:
     """Return a step in one line: its call, and the most relevant part of its result."""
     call = shorten(f"{step.n}. {step.tool or 'no action'} {step.arguments}".strip(), MAX_CALL_LENGTH)
-    kept = "" if step.corrected else _find_nearest_sentence(step.observation, task)
-    came = "not done" if step.corrected else shorten(kept, MAX_LINE_LENGTH - len(call) - len(ARROW)) or "nothing"
-    return f"{call}{ARROW}{came}"
-
-
-def _find_nearest_sentence(text: str, task: str) -> str:
-    """Return the first of the sentences that share most words with a task."""
-    wanted = set(stem_words(task))
-    found = [" ".join(sentence.text.split()) for sentence in split_sentences(text)] or [" ".join(text.split())]
-    return max(found, key=lambda sentence: len(wanted.intersection(stem_words(sentence))))
+    if step.corrected:
+        return f"{call}{ARROW}not done"
+    stems = set(stem_words(task))
+    texts = [sentence.text for sentence in split_sentences(step.observation)] or [step.observation]
+    nearest = max(texts, key=lambda text: len(stems.intersection(stem_words(text))))
+    result = shorten(" ".join(nearest.split()), MAX_LINE_LENGTH - len(call) - len(ARROW))
+    return f"{call}{ARROW}{result or 'nothing'}"
 
 
 def _trim_summary(gist: list[str], max_tokens: int) -> list[str]:

@@ -182,11 +182,6 @@ def build_brief(
     """Return the excerpts on each part of a question; each passage occurs once.
 
     A passage belongs to the part that it answers best, unless that would leave another part without an excerpt.
-
-    Args:
-        parts: parts of the question with their evidence.
-        encode: sentence encoder.
-        length: length of the report.
     """
     remembered = _remember(encode)
     split = {passage.chunk: split_pieces(passage) for part in parts for passage in part.passages}
@@ -281,11 +276,6 @@ def _is_certain(question: str, best: float, passages: Sequence[Passage]) -> bool
 
     One passage has to contain the words of a question without names: of 40 questions of MuSiQue without their
     supporting passages 97.5 % instead of 92.5 % are then not certain, and with them 25 % instead of 17.5 %.
-
-    Args:
-        question: the question.
-        best: score of the best sentence.
-        passages: the passages.
     """
     if needs_overlap(question, passages[0].text):
         return best >= MIN_OVERLAP
@@ -407,7 +397,11 @@ def _share_passages(
                 taken.add(one.passage.chunk)
 
     leading = [_list_leading(part, ones) for part, ones in zip(parts, found, strict=True)]
-    further = [_list_further(ones) for ones in found]
+    lowest = [MIN_SHARE_OF_BEST * max((float(one.scores.max()) for one in ones), default=0.0) for ones in found]
+    further = [
+        sorted((one for one in ones if float(one.scores.max()) >= least), key=lambda one: -one.score)
+        for ones, least in zip(found, lowest, strict=True)
+    ]
     for ordered, most in ((leading, limit), (further, min(limit, MIN_EXCERPTS))):
         for rank in range(max(map(len, ordered), default=0)):
             take(rank, ordered, most)
@@ -426,14 +420,6 @@ def _list_leading(part: BriefPart, found: Sequence[_Candidate]) -> list[_Candida
     return list(pages.values())
 
 
-def _list_further(found: Sequence[_Candidate]) -> list[_Candidate]:
-    """Return the passages that answer nearly as well as the best one, best first."""
-    best = max((float(one.scores.max()) for one in found), default=0.0)
-    return sorted(
-        (one for one in found if float(one.scores.max()) >= MIN_SHARE_OF_BEST * best), key=lambda one: -one.score
-    )
-
-
 def is_list_question(question: str) -> bool:
     """Return whether a question asks for several things, which one page may list in several places."""
     return bool(_LIST_QUESTION.search(question))
@@ -450,26 +436,16 @@ def _build_part(part: BriefPart, chosen: Sequence[_Candidate], evidence: _Eviden
             w for w in windows if w is not stating and all(f" {name} " in _list_words(w[0].passage) for name in names)
         ]
         windows = [stating, *others[:MAX_CONFIRMATIONS]]
-    answering = {
-        (one.passage.chunk, number): one.scores[number]
-        for one, window in windows
-        for number in _find_answers(one, window)
-    }
-    blocks = tuple(
-        Block(
-            kind="excerpt",
-            claims=tuple(
-                _build_claim(one.passage, one.pieces[number], answers=(one.passage.chunk, number) in answering)
-                for number in window
-            ),
-        )
-        for one, window in windows
-    )
+    blocks: list[Block] = []
+    for one, window in windows:
+        answers = _find_answers(one, window)
+        claims = tuple(_build_claim(one.passage, one.pieces[n], answers=n in answers) for n in window)
+        blocks.append(Block(kind="excerpt", claims=claims))
     shown = {one.passage.chunk for one, _ in windows}
     is_chain = evidence.is_certain and all(passage.chunk in shown for passage in evidence.chain) and not short_answer
     return PartBrief(
         short_answer,
-        blocks,
+        tuple(blocks),
         evidence.is_certain or short_answer is not None,
         tuple(passage.title for passage in evidence.chain) if is_chain else (),
     )
@@ -528,17 +504,13 @@ def _select_around_best(pieces: Sequence[ExcerptPiece], scores: NDArray[np.float
         first = pieces[min(kept)]
         needs_context = first.part in ("sentence", "code") or has_back_reference(first.text)
         order = (before, after) if needs_context else (after, before)
-        number = next((n for n in order if 0 <= n < len(pieces) and _fits(pieces, lengths, n, n == after, room)), None)
+        fitting = (n for n in order if 0 <= n < len(pieces) and lengths[n] <= room)
+        # A sentence that announces what follows it does not end an excerpt.
+        number = next((n for n in fitting if n == before or not pieces[n].text.endswith(":")), None)
         if number is None:
             break
         kept = sorted({*kept, number})
     return kept
-
-
-def _fits(pieces: Sequence[ExcerptPiece], lengths: Sequence[int], number: int, is_after: bool, room: int) -> bool:
-    """Return whether a neighbour fits; a sentence that announces what follows it does not end an excerpt."""
-    announces = is_after and pieces[number].text.endswith(":")
-    return lengths[number] <= room and not announces
 
 
 def _select_core(

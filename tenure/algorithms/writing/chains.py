@@ -103,18 +103,18 @@ def find_chains(
     """Return the chains that may answer a question, best first: the shorter ones, and longer ones if none answers.
 
     A chain begins with the best passage on a name of the question. A passage in the middle is about the name that leads
-    to it, since a name that is only mentioned leads anywhere.
-
-    Args:
-        question: the question.
-        passages: passages found for it.
-        scores: score of each sentence of each passage as an answer.
-        score: function that scores sentences as answers to another question.
+    to it, since a name that is only mentioned leads anywhere. `scores` are those of the sentences of each passage as an
+    answer, and `score` computes those for another question.
     """
     named = [key for name in extract_entity_spellings(question).values() if (key := normalize_name(name))]
     counts = Counter(name for passage in passages for name in passage.names)
     most = max(MIN_MENTIONS, MIN_UBIQUITOUS_SHARE * len(passages))
-    common = {name for name, number in counts.items() if number > most or _is_common_noun(name, passages)}
+    # A passage may write a name in small letters, as "deprecated features" for "Deprecated Features".
+    common = {
+        name
+        for name, number in counts.items()
+        if number > most or any(f" {name} " in passage.small_words for passage in passages)
+    }
     chains = [Chain((n,), question, dict(enumerate(scores[n]))) for n in _find_origins(named, passages, scores)]
     found: list[Chain] = []
     for _ in range(MAX_STEPS):
@@ -125,11 +125,6 @@ def find_chains(
             break
         chains = [chain for chain in chains if chain.is_about_name][:MAX_UNFINISHED]
     return sorted(found, key=lambda chain: -chain.score)
-
-
-def _is_common_noun(name: str, passages: Sequence[ChainPassage]) -> bool:
-    """Return whether a passage writes a name in small letters, as "deprecated features" for "Deprecated Features"."""
-    return any(f" {name} " in passage.small_words for passage in passages)
 
 
 def _find_origins(

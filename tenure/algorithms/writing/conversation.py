@@ -32,17 +32,13 @@ def summarize_report(result: Result) -> str:
 def continue_calculation(question: str, answers: Sequence[str]) -> str:
     """Return a question that computes with the number of an earlier answer as a question of its own.
 
-    Args:
-        question: the question.
-        answers: earlier answers, oldest first; the first sentence of the newest one with numbers counts.
-
-    Returns:
-        The question with that number; empty if the question continues no calculation, or no number is certain.
+    The first sentence of the newest answer with numbers counts, which comes last. The result is empty if the question
+    continues no calculation, or if that sentence has several numbers.
     """
-    found = _CONTINUATION.match(question)
-    if found is None:
+    match = _CONTINUATION.match(question)
+    if match is None:
         return ""
     first = (next(iter(split_sentences(answer)), None) for answer in reversed(answers))
     numbers = (dict.fromkeys(_NUMBER.findall(sentence.text)) for sentence in first if sentence)
     newest = next((known for known in numbers if known), {})
-    return f"What is {next(iter(newest))} {found['operation'].lower()} {found['number']}?" if len(newest) == 1 else ""
+    return f"What is {next(iter(newest))} {match['operation'].lower()} {match['number']}?" if len(newest) == 1 else ""

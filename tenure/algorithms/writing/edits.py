@@ -78,14 +78,7 @@ def apply_edits(draft: Draft, edits: DraftEdits) -> EditedDraft:
 
 
 def _edit_block(block: Block, numbers: range, edits: DraftEdits, opening: tuple[Claim, ...]) -> list[Block]:
-    """Return a block with its edits; sentences that it cannot take form paragraphs around it.
-
-    Args:
-        block: the block.
-        numbers: numbers of its sentences.
-        edits: edits of the draft.
-        opening: sentences that are added before the first one.
-    """
+    """Return a block with its edits and the opening sentences; those that it cannot take form paragraphs around it."""
     takes_sentences = block.kind in _RUNNING_TEXT
     kept: list[Claim] = [*(opening if takes_sentences else ())]
     apart: list[Claim] = []

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from tenure.algorithms.claims.citations import combine_claims
 from tenure.algorithms.claims.verification import needs_sources
 from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.research.coverage import compute_coverage
@@ -56,32 +57,20 @@ def summarize_progress(
     aims: Sequence[TopicState] = (),
     phase: SectionPhase = "waiting",
 ) -> tuple[TopicProgress, ...]:
-    """Return the progress of each topic, from its section or from its findings.
-
-    Args:
-        topics: the outline.
-        text: the report.
-        dossier: the passages that it is written from.
-        aims: findings of the research.
-        phase: phase of the topics; topics with text are done unless they are reviewed.
-    """
+    """Return the progress of each topic by its section, which is done unless it is reviewed, or by its findings."""
     known = {aim.topic.heading: aim for aim in aims}
     sections = text.sections
     return tuple(
-        _build_progress(topic.heading, draft, dossier, "reviewing" if phase == "reviewing" else "done")
+        TopicProgress(
+            topic=topic.heading,
+            phase="reviewing" if phase == "reviewing" else "done",
+            claims=len(draft.claims),
+            sources=len({citation.source for claim in draft.claims for citation in claim.citations}),
+            coverage=measure_coverage(dossier, topic.heading),
+        )
         if (draft := sections.get(topic.heading)) is not None
         else build_topic_progress(known.get(topic.heading, TopicState(topic=topic)), phase)
         for topic in topics
-    )
-
-
-def _build_progress(heading: str, draft: Draft, dossier: Dossier, phase: SectionPhase) -> TopicProgress:
-    return TopicProgress(
-        topic=heading,
-        phase=phase,
-        claims=len(draft.claims),
-        sources=len({citation.source for claim in draft.claims for citation in claim.citations}),
-        coverage=measure_coverage(dossier, heading),
     )
 
 
@@ -133,7 +122,7 @@ def cite_short_answer(answer: str, text: Draft) -> Claim | None:
         if left & stems:
             chosen.append(claim)
             left -= stems
-    return _combine_claims(answer, chosen) if whole or not left else None
+    return combine_claims(chosen).model_copy(update={"text": answer, "part": ""}) if whole or not left else None
 
 
 def select_answers(abstract: Draft, sections: Sequence[SectionDraft]) -> Draft:
@@ -141,19 +130,6 @@ def select_answers(abstract: Draft, sections: Sequence[SectionDraft]) -> Draft:
     quoted = [claim for section in sections for claim in section.draft.claims if claim.part]
     answers = tuple(sorted(quoted, key=lambda claim: not claim.answers))
     return abstract if abstract.claims or not answers else Draft(blocks=(Block(claims=answers),))
-
-
-def _combine_claims(text: str, claims: Sequence[Claim]) -> Claim:
-    """Return a text with the quotes of several claims; it is as well supported as the weakest of them."""
-    weakest = min(claims, key=lambda claim: (claim.status == "supported", claim.confidence or 0.0))
-    return weakest.model_copy(
-        update={
-            "text": text,
-            "citations": tuple(dict.fromkeys(citation for claim in claims for citation in claim.citations)),
-            "tainted": any(claim.tainted for claim in claims),
-            "part": "",
-        }
-    )
 
 
 def deduplicate_claims(topics: Sequence[Topic], text: ReportText) -> ReportText:
@@ -188,10 +164,7 @@ def add_unanswered_parts(text: ReportText, parts: Sequence[str]) -> ReportText:
 def is_regression(before: Sequence[Claim], after: Sequence[Claim], condemned: Collection[str] = ()) -> bool:
     """Return whether a revision has lost most cited passages, or has a much higher share of uncited sentences.
 
-    Args:
-        before: the sentences before the revision.
-        after: those after it.
-        condemned: sentences that the revision found unsupported; their passages are not missed.
+    The passages of `condemned` sentences, which the revision found unsupported, are not missed.
     """
     kept = [claim for claim in before if claim.text not in condemned and needs_sources(claim)]
     if not kept:
@@ -240,13 +213,8 @@ def order_part_passages(
 ) -> tuple[PassageRef, ...]:
     """Order the passages of a part: results of queries, the first of its direct search and research, all others.
 
-    Research finds the later documents of a chain, which resemble the question least.
-
-    Args:
-        decisive: results of queries and calculations, and what the planner has asked for.
-        direct: passages of the search for the part's question itself, best first.
-        researched: passages that the research has accepted for the topic, best first.
-        others: passages of other searches, best first.
+    Research finds the later documents of a chain, which resemble the question least. Decisive are results of queries
+    and calculations, and what the planner has asked for.
     """
     leading = (*decisive, *direct[:LEADING_PASSAGES], *researched[:LEADING_PASSAGES])
     return interleave_passages([(*leading, *interleave_passages([direct, others, researched]))])
@@ -260,20 +228,14 @@ def list_sided_passages(positions: Sequence[PositionEvidence]) -> tuple[PassageR
 
 def build_requested_topic(critique: Critique) -> Topic:
     """Return the topic that a critique of no existing section requests."""
-    wanted = critique.query or critique.critique
-    return Topic(heading=format_heading(wanted), question=wanted)
+    question = critique.query or critique.critique
+    return Topic(heading=format_heading(question), question=question)
 
 
 def find_pending_feedback(
     feedback: Sequence[Feedback], topics: Sequence[Topic], considered: Mapping[str, Sequence[str]]
 ) -> tuple[Critique, ...]:
-    """Return feedback that no version of the report considers yet, as critiques of the sections that it concerns.
-
-    Args:
-        feedback: feedback of people.
-        topics: the outline.
-        considered: headings of the sections for which feedback was considered, by its text.
-    """
+    """Return feedback that no version of the report considers yet, as critiques of the sections that it concerns."""
     headings = [topic.heading for topic in topics]
     return tuple(
         Critique(topic=name, critique=entry.text, query=entry.text, origin="person")
@@ -327,14 +289,7 @@ def _find_nearest_headings(texts: Sequence[str], topics: Sequence[Topic]) -> lis
 def group_by_part(
     queries: Sequence[str], found: Sequence[Sequence[PassageRef]], topics: Sequence[Topic], gaps: Sequence[Gap] = ()
 ) -> list[PartPassages]:
-    """Return the passages that searches have found, by the part that shares most words with each search.
-
-    Args:
-        queries: the searches.
-        found: the passages of each.
-        topics: the outline.
-        gaps: gaps for which the searches were made, in their order; empty for others.
-    """
+    """Return the passages that each search (for a gap) has found, by the part that shares most words with it."""
     headings = _find_nearest_headings(queries, topics)
     gap_of_query: Sequence[Gap | None] = gaps or [None] * len(queries)
     return [
@@ -358,12 +313,10 @@ def build_critique_record(critique: Critique, before: ReportText, after: ReportT
     return CritiqueRecord(topic=critique.topic, critique=critique.critique, outcome=outcome)
 
 
-def deduplicate_topics(topics: Iterable[Topic]) -> list[Topic]:
+def deduplicate_topics(topics: Sequence[Topic]) -> list[Topic]:
     """Return topics with distinct headings, ignoring case, in order."""
-    first: dict[str, Topic] = {}
-    for topic in topics:
-        first.setdefault(topic.heading.casefold(), topic)
-    return list(first.values())
+    first = {topic.heading.casefold(): topic for topic in reversed(topics)}
+    return [topic for topic in topics if first[topic.heading.casefold()] is topic]
 
 
 def build_feedback_outcomes(
@@ -372,36 +325,25 @@ def build_feedback_outcomes(
     changed: Mapping[str, Sequence[str]],
     queries: Mapping[str, Sequence[str]],
 ) -> tuple[FeedbackRecord, ...]:
-    """Return each piece of feedback with its outcome.
+    """Return each piece of feedback with its outcome; all mappings are by its text.
 
     Args:
         feedback: feedback of people.
-        considered: headings of the sections for which feedback was considered, by its text.
-        changed: headings of those that changed by it, by its text.
-        queries: queries of the research, by the text of the feedback.
+        considered: headings of the sections for which feedback was considered.
+        changed: headings of those that changed by it.
+        queries: queries of the research.
     """
-    return tuple(
-        FeedbackRecord(
-            text=entry.text,
-            topic=entry.topic,
-            at="",
-            outcome=" ".join(
-                [*_describe_queries(queries.get(entry.text, ())), _describe_outcome(entry.text, considered, changed)]
-            ),
-        )
-        for entry in feedback
-    )
-
-
-def _describe_queries(queries: Sequence[str]) -> list[str]:
-    return [f"The research searched for {_quote_names(queries)}."] if queries else []
-
-
-def _describe_outcome(text: str, considered: Mapping[str, Sequence[str]], changed: Mapping[str, Sequence[str]]) -> str:
-    if changed.get(text):
-        return f"Considered in {_quote_names(changed[text])}."
-    looked = considered.get(text)
-    return f"Searched for in {_quote_names(looked)}; nothing new was found." if looked else "No section considered it."
+    records: list[FeedbackRecord] = []
+    for entry in feedback:
+        outcome = "No section considered it."
+        if headings := changed.get(entry.text):
+            outcome = f"Considered in {_quote_names(headings)}."
+        elif headings := considered.get(entry.text):
+            outcome = f"Searched for in {_quote_names(headings)}; nothing new was found."
+        if searches := queries.get(entry.text):
+            outcome = f"The research searched for {_quote_names(searches)}. {outcome}"
+        records.append(FeedbackRecord(text=entry.text, topic=entry.topic, at="", outcome=outcome))
+    return tuple(records)
 
 
 def _quote_names(names: Iterable[str]) -> str:

@@ -5,9 +5,7 @@ sentence. Cells of tables and parts of excerpts are exempt, since they would lea
 """
 
 import itertools
-import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -22,8 +20,8 @@ _MIN_SIMILARITY = 0.9
 _MIN_WORDS = 5
 """Minimum number of content words of a sentence to compare it by them."""
 _MAX_COMPARED = 40
-"""Maximum number of earlier sentences that a sentence is compared with word by word. Sentences that share their rarest
-words are few: without this limit, 800 orders of the same twenty words took 10 s."""
+"""Maximum number of earlier sentences that a sentence is compared with word by word. Sentences with the same words are
+few: without this limit, 800 orders of the same twenty words took 10 s."""
 _NEGATIONS = frozenset("no not never neither nor none without cannot only except unless".split())
 """Words that change the meaning of a sentence."""
 
@@ -36,19 +34,17 @@ def _is_exempt(claim: Claim) -> bool:
 def remove_restatements(drafts: Sequence[Draft], subjects: Sequence[str] = ()) -> tuple[Draft, ...]:
     """Remove restatements; their citations are added to the sentence that they restate.
 
-    Args:
-        drafts: drafts in reading order.
-        subjects: subject of each draft; of two equal statements the one whose draft's subject has more of its words
-            stays, and the first one without such a difference.
+    Of two equal statements the one stays whose draft's subject has more of its words, without such a difference the
+    first one.
     """
     stems = [frozenset(stem_words(subject)) for subject in subjects] or [frozenset[str]()] * len(drafts)
-    found = [
-        [_Statement(claim, subject) for claim in draft.claims] for draft, subject in zip(drafts, stems, strict=True)
+    statements = [
+        _Statement(claim, subject) for draft, subject in zip(drafts, stems, strict=True) for claim in draft.claims
     ]
-    statements = _Statements(itertools.chain(*found))
-    for statement in itertools.chain(*found):
-        statements.add(statement)
-    merged = (statement.merge_citations() if statement.is_kept else None for statement in itertools.chain(*found))
+    kept = _Statements()
+    for statement in statements:
+        kept.add(statement)
+    merged = (statement.merge_citations() if statement.is_kept else None for statement in statements)
     return replace_claims(drafts, dict(enumerate(merged)))
 
 
@@ -66,8 +62,9 @@ class _Statement:
         self.mark = "" if _is_exempt(self.claim) else normalize_sentence(text)
         self.stems = stem_words(text)
         self.content = frozenset(self.stems)
-        self.turning = [word for word in split_words(text) if word in _NEGATIONS or word.endswith(("n't", "n’t"))]
-        self.figures = [word for word in split_words(text) if any(letter.isdigit() for letter in word)]
+        words = split_words(text)
+        self.turning = tuple(word for word in words if word in _NEGATIONS or word.endswith(("n't", "n’t")))
+        self.figures = tuple(word for word in words if any(letter.isdigit() for letter in word))
 
     @property
     def affinity(self) -> int:
@@ -79,18 +76,14 @@ class _Statement:
         other.is_kept = False
         self.restatements += [other.claim, *other.restatements]
 
-    def restates(self, other: "_Statement") -> bool:
-        """Return whether another sentence states the same."""
-        if not self.mark or not other.mark or self.mark == other.mark:
-            return bool(self.mark) and self.mark == other.mark
-        if min(len(self.stems), len(other.stems)) < _MIN_WORDS:
-            return False
-        shared = len(self.content & other.content) / len(self.content | other.content)
-        return (
-            shared >= _MIN_SIMILARITY
-            and (self.turning, self.figures) == (other.turning, other.figures)
-            and SequenceMatcher(None, self.stems, other.stems, autojunk=False).ratio() >= _MIN_SIMILARITY
-        )
+    def has_words_of(self, other: "_Statement") -> bool:
+        """Return whether two sentences have nearly the same content words."""
+        is_long = min(len(self.stems), len(other.stems)) >= _MIN_WORDS
+        return is_long and len(self.content & other.content) >= _MIN_SIMILARITY * len(self.content | other.content)
+
+    def has_order_of(self, other: "_Statement") -> bool:
+        """Return whether two sentences have nearly the same words in the same order."""
+        return SequenceMatcher(None, self.stems, other.stems, autojunk=False).ratio() >= _MIN_SIMILARITY
 
     def merge_citations(self) -> Claim:
         """Return the claim with the citations of its restatements."""
@@ -99,17 +92,12 @@ class _Statement:
 
 
 class _Statements:
-    """The sentences that stay, found by their words.
+    """The sentences that stay; those with the same figures and negations are compared."""
 
-    Sets of which each has `_MIN_SIMILARITY` of the words of both share one of the rarest words of either, so only
-    sentences with such a word are compared (prefix filtering, Chaudhuri et al. 2006).
-    """
-
-    def __init__(self, statements: Iterable[_Statement]) -> None:
-        self._counts = Counter(stem for statement in statements for stem in statement.content)
+    def __init__(self) -> None:
         self._kept: list[_Statement] = []
         self._by_mark: dict[str, int] = {}
-        self._by_rare_stem: dict[str, list[int]] = {}
+        self._by_details: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = {}
 
     def add(self, statement: _Statement) -> None:
         """Add a sentence, unless an earlier one states the same: then the one that fits its draft better stays."""
@@ -125,19 +113,14 @@ class _Statements:
             return
         if statement.mark:
             self._by_mark.setdefault(statement.mark, position)
-        for stem in self._list_rare_stems(statement):
-            self._by_rare_stem.setdefault(stem, []).append(position)
+            self._by_details.setdefault((statement.turning, statement.figures), []).append(position)
 
     def _find(self, statement: _Statement) -> int | None:
         """Return the position of the first sentence that states the same; None if none does."""
-        sharing = {n for stem in self._list_rare_stems(statement) for n in self._by_rare_stem.get(stem, ())}
+        if not statement.mark:
+            return None
+        comparable = self._by_details.get((statement.turning, statement.figures), ())
+        similar = (n for n in comparable if self._kept[n].has_words_of(statement))
+        near = (n for n in itertools.islice(similar, _MAX_COMPARED) if self._kept[n].has_order_of(statement))
         equal = self._by_mark.get(statement.mark)
-        candidates = sorted(sharing)[:_MAX_COMPARED]
-        positions = [n for n in candidates if self._kept[n].restates(statement)][:1]
-        if equal is not None and self._kept[equal].restates(statement):
-            positions.append(equal)
-        return min(positions, default=None)
-
-    def _list_rare_stems(self, statement: _Statement) -> list[str]:
-        content = sorted(statement.content, key=lambda stem: (self._counts[stem], stem))
-        return content[: len(content) - math.ceil(_MIN_SIMILARITY * len(content)) + 1]
+        return min((n for n in (next(near, None), equal) if n is not None), default=None)

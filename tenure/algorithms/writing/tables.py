@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from tenure.algorithms.claims.citations import MAX_CITATIONS
+from tenure.algorithms.claims.citations import combine_claims
 from tenure.algorithms.text.sentences import normalize_sentence
 from tenure.contracts.evidence.passages import Block, Claim
 
@@ -62,14 +62,5 @@ def _is_shared(cells: Sequence[Claim | None]) -> bool:
 
 
 def _merge(cells: Sequence[Claim], name: str, sharing: Sequence[str]) -> Claim:
-    """Return equal cells as one definition with the citations of all, as well supported as the weakest of them."""
-    weakest = min(cells, key=lambda cell: (cell.status == "supported", cell.confidence or 0.0))
-    citations = dict.fromkeys(citation for cell in cells for citation in cell.citations)
-    return weakest.model_copy(
-        update={
-            "label": f"{name} ({', '.join(sharing)})",
-            "column": "",
-            "citations": tuple(citations)[:MAX_CITATIONS],
-            "tainted": any(cell.tainted for cell in cells),
-        }
-    )
+    """Return equal cells as one definition."""
+    return combine_claims(cells).model_copy(update={"label": f"{name} ({', '.join(sharing)})", "column": ""})

@@ -21,15 +21,7 @@ from tenure.contracts.research.trace import (
 def describe_task(
     request: SubagentRequest, done: PlanStep, result: SubagentResult | None, cycle: int, plan: int
 ) -> TracedTask:
-    """Return the record of a task that has ended.
-
-    Args:
-        request: its request.
-        done: its step with the final state.
-        result: its result; None if it failed.
-        cycle: number of the cycle.
-        plan: number of the plan within the cycle.
-    """
+    """Return the record of a task that has ended, with its step in the final state; a failed one has no result."""
     result = result or SubagentResult(step=done.id)
     found = Counter(candidate.query for candidate in result.candidates)
     return TracedTask(
@@ -69,14 +61,7 @@ def describe_reasoning(line: Reasoning) -> TracedThought:
 def describe_sections(
     text: ReportText, generation: int, requests: tuple[str, ...], review: ReportReview | None
 ) -> Iterator[TracedSection]:
-    """Yield the records of the sections of a version of the report.
-
-    Args:
-        text: the version.
-        generation: its number.
-        requests: requested improvements.
-        review: review whose edits led to it; None for the text of a writer.
-    """
+    """Yield the records of the sections of a version of the report, after a review or, without one, of a writer."""
     for heading, draft in text.sections.items():
         verdicts = [one for one in review.verdicts if one.heading.casefold() == heading.casefold()] if review else []
         yield TracedSection(

@@ -135,8 +135,8 @@ def test_similar_sentences_are_compared_with_a_limited_number_of_others() -> Non
     words = "rye bread bakes slowly inside brick ovens".split()
     orders = [" ".join(order) for order in itertools.islice(itertools.permutations(words), 0, 3_000, 10)]
     others = [f"Mill {name} grinds {name} wheat beside {name} river every {name} morning." for name in orders]
-    restates = repetition._Statement.restates
-    with mock.patch.object(repetition._Statement, "restates", autospec=True, side_effect=restates) as compare:
+    has_order_of = repetition._Statement.has_order_of
+    with mock.patch.object(repetition._Statement, "has_order_of", autospec=True, side_effect=has_order_of) as compare:
         for texts in (orders, [other.replace(" ", f" {n}") for n, other in enumerate(others)]):
             remove_restatements([Draft(blocks=(Block(claims=tuple(Claim(text=text) for text in texts)),))])
 
