@@ -69,8 +69,8 @@ def list_absences(text: ReportText) -> list[Absence]:
     """
     kinds = [part.kind for part in text.parts for _ in part.draft.claims]
     numbered = [Absence(number, claim) for number, claim in enumerate(text.claims, 1)]
-    gaps = [one for one in numbered if one.claim.query]
-    stated = [one for one, kind in zip(numbered, kinds, strict=True) if _states_absence(one.claim, kind)]
+    gaps = (one for one in numbered if one.claim.query)
+    stated = (one for one, kind in zip(numbered, kinds, strict=True) if _states_absence(one.claim, kind))
     return [*gaps, *stated, *(one for one in numbered if _is_empty_cell(one.claim))]
 
 
@@ -87,12 +87,9 @@ def _states_absence(claim: Claim, part: ReportPartKind) -> bool:
 
 
 def find_unread_gaps(text: ReportText, searches: Mapping[str, Sequence[int]], first_new: int) -> list[Absence]:
-    """Return the gaps for which passages were found that their author has not read.
+    """Return the gaps for which searches (numbers of passages by query) found what their author has not read.
 
-    Args:
-        text: the report.
-        searches: numbers of the passages that searches have found, by query.
-        first_new: number of the first passage that the author of the report has not read; 0 for none.
+    The passages from `first_new` on were not read; 0 for none of them.
     """
     return [
         one

@@ -6,7 +6,7 @@ verbatim whatever the writer wrote.
 
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -39,6 +39,7 @@ MAX_LEAD_IN_WORDS, MAX_GAP_WORDS = 25, 60
 """Maximum words of a claim that needs no passage; a longer one states facts."""
 
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _CODE_FENCE = re.compile(r"\A\s*```[^\n`]*\n|\n?```\s*\Z")
 
 
@@ -53,17 +54,9 @@ def cite_claim(
 ) -> Claim:
     """Return a claim with one citation per passage that it names.
 
-    Numbers without a passage are ignored. A claim without any citation is `invalid_source` if it named a passage, else
-    `missing_citation`; a gap or a lead-in needs none and is `unverified`. A claim with the words of a quote is
-    `supported`. A claim that cites a passage with instructions to language models is tainted.
-
-    Args:
-        text: the sentence, or the text of a cell or of a definition.
-        numbers: numbers of the passages that the claim names, from 1.
-        passages: the passages.
-        kind: kind of the sentence according to its writer.
-        label: name of the row of a cell, or defined term.
-        column: name of the column of a cell.
+    Numbers, from 1, without a passage are ignored. A claim without any citation is `invalid_source` if it named a
+    passage, else `missing_citation`; a gap or a lead-in needs none and is `unverified`. A claim with the words of a
+    quote is `supported`. A claim that cites a passage with instructions to language models is tainted.
     """
     bare = Claim(text=text, kind=_check_kind(text, kind, passages), label=label, column=column)
     distinct_numbers = list(dict.fromkeys(numbers))
@@ -147,10 +140,7 @@ def cite_decisive_sentences(claim: str, passages: Sequence[Passage]) -> dict[Sup
 def cite_nearest(text: str, passage: Passage, statement: str = "") -> Citation:
     """Return a verbatim citation of the part of a passage that resembles a text most.
 
-    Args:
-        text: the text.
-        passage: the passage.
-        statement: the text with what completes it, such as row and column of a cell; empty for the same text.
+    The statement is the text with what completes it, such as row and column of a cell; empty for the same text.
     """
     return cite_span(passage, *_find_best_span(text, passage, statement or text))
 
@@ -175,7 +165,9 @@ def cite_span(passage: Passage, start: int, end: int) -> Citation:
 
 def _find_best_span(text: str, passage: Passage, statement: str) -> tuple[int, int]:
     is_part = statement != text
-    spans: list[tuple[int, int]] = [*_list_spans(passage.text), *(_list_table_rows(passage.text) if is_part else ())]
+    spans = _list_spans(passage.text)
+    if is_part:
+        spans += [(start, end) for start, end in _list_lines(passage.text) if passage.text.startswith("|", start)]
     if text.endswith("?"):  # "Yes, since 2.1." answers a question, and a heading that repeats it does not
         spans = [(start, end) for start, end in spans if not passage.text[start:end].endswith("?")] or spans
     normalized = normalize_sentence(text)
@@ -188,24 +180,28 @@ def _find_best_span(text: str, passage: Passage, statement: str) -> tuple[int, i
         return containing[0]
     candidates = containing or spans
     # The words of the title occur all over the document, so they do not distinguish its sentences.
-    wanted = set(stem_words(statement))
-    wanted = wanted.difference(stem_words(passage.title)) or wanted
-    return max(candidates, key=lambda span: (_compute_overlap(wanted, passage.text[span[0] : span[1]]), -span[0]))
+    stated = set(stem_words(statement))
+    stated = stated.difference(stem_words(passage.title)) or stated
 
+    def compute_f2(span: tuple[int, int]) -> float:
+        """Return the F2 score of shared stems, which penalises long spans less than what they leave out."""
+        stems = set(stem_words(passage.text[span[0] : span[1]]))
+        shared = len(stems & stated)
+        return 5 * shared / (4 * len(stated) + len(stems)) if shared else 0.0
 
-def _compute_overlap(wanted: Collection[str], span: str) -> float:
-    """Return the F2 score of shared stems, which penalises long spans less than what they leave out."""
-    stems = set(stem_words(span))
-    shared = len(stems.intersection(wanted))
-    return 5 * shared / (4 * len(wanted) + len(stems)) if shared else 0.0
+    return max(candidates, key=lambda span: (compute_f2(span), -span[0]))
 
 
 def _list_spans(text: str) -> list[tuple[int, int]]:
     """List the quotable spans: sentences, adjacent sentences and items, or lines if there is no prose."""
-    found_sentences = split_sentences(text)
-    singles = [(s.start, min(s.end, s.start + MAX_QUOTE_CHARACTERS)) for s in found_sentences] or _list_lines(text)
-    pairs = [(a.start, b.end) for a, b in pairwise(found_sentences) if _are_adjacent(a, b)]
-    return [*singles, *pairs, *_list_item_runs(found_sentences)]
+    sentences = split_sentences(text)
+    singles = [(s.start, min(s.end, s.start + MAX_QUOTE_CHARACTERS)) for s in sentences] or _list_lines(text)
+    pairs = [
+        (a.start, b.end)
+        for a, b in pairwise(sentences)
+        if a.block == b.block and a.kind == "prose" and b.end - a.start <= MAX_QUOTE_CHARACTERS
+    ]
+    return [*singles, *pairs, *_list_item_runs(sentences)]
 
 
 def _list_item_runs(sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
@@ -219,21 +215,6 @@ def _list_item_runs(sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
     ]
 
 
-def _list_table_rows(text: str) -> list[tuple[int, int]]:
-    return [(start, end) for start, end in _list_lines(text) if text[start:end].startswith("|")]
-
-
-def _are_adjacent(a: Sentence, b: Sentence) -> bool:
-    return a.block == b.block and a.kind == "prose" and b.end - a.start <= MAX_QUOTE_CHARACTERS
-
-
 def _list_lines(text: str) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
-    offset = 0
-    for line in text.splitlines(keepends=True):
-        bare = line.strip()
-        if bare:
-            start = offset + line.index(bare[0])
-            spans.append((start, min(start + len(bare), start + MAX_QUOTE_CHARACTERS)))
-        offset += len(line)
+    spans = [(line.start(), min(line.end(), line.start() + MAX_QUOTE_CHARACTERS)) for line in _LINE.finditer(text)]
     return spans or [(0, min(len(text), MAX_QUOTE_CHARACTERS))]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, NamedTuple
 
+from tenure.algorithms.claims.citations import cite_span
 from tenure.algorithms.claims.contradictions import detect_contradiction, find_periods
 from tenure.algorithms.text.details import extract_numbers
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence
@@ -19,7 +20,6 @@ from tenure.algorithms.text.passage import Encoder, Passage
 from tenure.algorithms.text.polarity import count_negations, find_antonym_pair
 from tenure.algorithms.text.sentences import normalize_sentence, split_sentences, stem_words
 from tenure.contracts.evidence.disputes import Contradiction
-from tenure.contracts.evidence.passages import Citation
 
 MIN_SHARED_STEMS: Final = 3
 """Minimum shared stems of a candidate pair."""
@@ -85,14 +85,12 @@ def find_contradictions(
         if a.source != b.source or a.headings == b.headings
     ]
     return tuple(
-        Contradiction(a=_cite(a), b=_cite(b), severity=found.severity, about=found.about)
+        Contradiction(
+            a=cite_span(a, 0, len(a.text)), b=cite_span(b, 0, len(b.text)), severity=found.severity, about=found.about
+        )
         for a, b, found in pairs
         if found
     )
-
-
-def _cite(claim: Passage) -> Citation:
-    return Citation(source=claim.source, chunk=claim.chunk, start=claim.start, end=claim.end, quote=claim.text)
 
 
 _TABLE_DESCRIPTION = re.compile(r"The (?:column .{1,200} of the )?table \S+ (?:has|holds) ")
@@ -106,14 +104,9 @@ def _may_contradict(a: "_Statement", b: "_Statement") -> bool:
     are_items = a.is_item and b.is_item and a.passage.source == b.passage.source
     if a.passage.chunk == b.passage.chunk or is_generated or has_other_period or are_items:
         return False
-    is_related = a.passage.source == b.passage.source or _are_alike(a.passage.text, b.passage.text)
+    left, right = (set(stem_words(one.passage.text)) for one in (a, b))
+    is_related = a.passage.source == b.passage.source or len(left & right) >= MIN_ALIKE_SHARE * len(left | right)
     return not is_related or _have_opposites(a.passage.text, b.passage.text)
-
-
-def _are_alike(a: str, b: str) -> bool:
-    """Return whether two statements have nearly the same words."""
-    left, right = set(stem_words(a)), set(stem_words(b))
-    return len(left & right) >= MIN_ALIKE_SHARE * len(left | right)
 
 
 def _have_opposites(a: str, b: str) -> bool:
@@ -128,7 +121,9 @@ def _have_opposites(a: str, b: str) -> bool:
 def _extract_statements(passages: Sequence[Passage]) -> Iterator[_Statement]:
     seen: set[tuple[str, str]] = set()
     for passage in passages:
-        periods = _find_outer_periods(passage)
+        # The times and versions in the nearest heading that names any, or in the title or the file name.
+        places = (*reversed(passage.headings), passage.title, passage.uri.rpartition("/")[2])
+        periods = next(filter(None, map(find_periods, places)), frozenset())
         for sentence in split_sentences(passage.text) if passage.kind == "prose" else ():
             periods = find_periods(sentence.text) or periods
             key = (passage.source, normalize_sentence(sentence.text))
@@ -143,12 +138,6 @@ def _extract_statements(passages: Sequence[Passage]) -> Iterator[_Statement]:
             cut = replace(passage, text=sentence.text, start=start, end=start + len(sentence.text))
             content = frozenset(stem for stem in stem_words(sentence.text) if not stem.isdigit())
             yield _Statement(cut, content, periods, sentence.kind == "item")
-
-
-def _find_outer_periods(passage: Passage) -> frozenset[str]:
-    """Return the times and versions in the nearest heading that names any, or in the title or the file name."""
-    places = (*reversed(passage.headings), passage.title, passage.uri.rpartition("/")[2])
-    return next(filter(None, map(find_periods, places)), frozenset())
 
 
 def _have_shared_subject(a: _Statement, b: _Statement) -> bool:

@@ -194,10 +194,13 @@ def _compare(a: _Clause, b: _Clause) -> DetectedContradiction | None:
     if sum(count for _, count in a.words) < MIN_CONTENT_WORDS or ("than" in a.order and a.order != b.order):
         return None
     if is_negated:
-        is_vague = _HEDGES.intersection(a.order)
-        is_clear = a.is_negated_clearly and b.is_negated_clearly and not is_vague
-        return None if not is_clear else DetectedContradiction("high", "one statement negates the other")
-    return _describe_quantities(*different[0]) if different else None
+        is_clear = a.is_negated_clearly and b.is_negated_clearly and not _HEDGES.intersection(a.order)
+        return DetectedContradiction("high", "one statement negates the other") if is_clear else None
+    if not different:
+        return None
+    [(x, y)] = different
+    is_close = math.isclose(x.typical, y.typical, rel_tol=MAX_MINOR_DIFFERENCE)
+    return DetectedContradiction("low" if is_close and not _is_year(x) else "medium", f"{x.text} against {y.text}")
 
 
 def _find_different_quantities(
@@ -209,12 +212,6 @@ def _find_different_quantities(
     different = [(x, y) for x, y in zip(a, b, strict=True) if x.high <= y.low or y.high <= x.low]
     has_condition = len(a) > 1 and any(one.is_condition or _is_year(one) for pair in different for one in pair)
     return None if has_condition else different
-
-
-def _describe_quantities(a: _Quantity, b: _Quantity) -> DetectedContradiction:
-    is_close = math.isclose(a.typical, b.typical, rel_tol=MAX_MINOR_DIFFERENCE)
-    severity: Severity = "low" if is_close and not _is_year(a) else "medium"
-    return DetectedContradiction(severity, f"{a.text} against {b.text}")
 
 
 def _is_year(quantity: _Quantity) -> bool:
@@ -240,14 +237,10 @@ def _compare_opposites(a: _Clause, b: _Clause) -> DetectedContradiction | None:
 def _is_predicate(text: str, word: str) -> bool:
     """Return whether a word is a verb or follows one, and is not in a prepositional phrase."""
     words = [match.group().lower() for match in _WORD.finditer(text)]
-    if word not in words:
-        return False
-    position = words.index(word)
-    before = words[:position]
+    before = words[: words.index(word)] if word in words else []
     if is_finite_verb(word) and before and before[-1] not in _PREPOSITION | _ARTICLES:
         return True
-    has_verb = any(one in _AUXILIARY or is_finite_verb(one) for one in before)
-    return has_verb and not _PREPOSITION.intersection(before[-2:])
+    return any(map(_is_verb, before)) and not _PREPOSITION.intersection(before[-2:])
 
 
 @lru_cache(maxsize=1024)
@@ -281,21 +274,14 @@ def _split_clauses(text: str) -> list[str]:
         if n and (pronoun or _is_verb(first)):
             pieces[n] = f"{subject} {piece[pronoun.end() if pronoun else 0 :]}"
         else:
-            subject = _find_subject(piece)
+            verb = next((m for m in _WORD.finditer(piece) if m.start() and _is_verb(m.group())), None)
+            subject = piece[: verb.start()].strip() if verb else piece
     dated = max((n for n, piece in enumerate(pieces) if _PERIOD.search(piece)), default=0)
     return pieces[dated:][:MAX_CLAUSES]
 
 
 def _is_verb(word: str) -> bool:
     return word.lower() in _AUXILIARY or is_finite_verb(word)
-
-
-def _find_subject(text: str) -> str:
-    """Return the words before the first verb."""
-    for match in _WORD.finditer(text):
-        if match.start() and _is_verb(match.group()):
-            return text[: match.start()].strip()
-    return text
 
 
 def _read_clause(text: str) -> _Clause:
@@ -420,31 +406,21 @@ def _read_quantity(match: re.Match[str], *, is_condition: bool) -> tuple[_Quanti
     unit = None if name.lower() in STOP_WORDS else find_unit(name)
     factor = _SCALES.get((match["scale"] or "").lower(), 1.0) * (float(unit.factor) if unit else 1.0)
     offset = float(unit.offset) if unit else 0.0
-    low, high = _read_interval(match["low"]), _read_interval(match["high"] or match["low"])
+    low, high = _read_interval(match["low"])[0], _read_interval(match["high"] or match["low"])[1]
     if match["high"] is None:
         low, high = _apply_bound((match["bound"] or "").strip().lower(), low, high)
     shown = match.group().strip() if unit or not name else match.group()[: match.start("unit") - match.start()].strip()
-    return (
-        _Quantity(
-            low[0] * factor + offset,
-            high[1] * factor + offset,
-            unit.dimension if unit else (),
-            shown,
-            is_condition,
-        ),
-        "" if unit else name,
-    )
+    dimension = unit.dimension if unit else ()
+    quantity = _Quantity(low * factor + offset, high * factor + offset, dimension, shown, is_condition)
+    return quantity, "" if unit else name
 
 
-def _apply_bound(
-    bound: str, low: tuple[float, float], high: tuple[float, float]
-) -> tuple[tuple[float, float], tuple[float, float]]:
+def _apply_bound(bound: str, low: float, high: float) -> tuple[float, float]:
     if bound in _APPROXIMATE:
-        return (low[0] - APPROXIMATION * abs(low[0]), 0.0), (0.0, high[1] + APPROXIMATION * abs(high[1]))
-    value = (low[0] + low[1]) / 2
+        return low - APPROXIMATION * abs(low), high + APPROXIMATION * abs(high)
     if bound in _LOWER_BOUNDS:
-        return (value, value), (math.inf, math.inf)
-    return ((-math.inf, -math.inf), (value, value)) if bound in _UPPER_BOUNDS else (low, high)
+        return (low + high) / 2, math.inf
+    return (-math.inf, (low + high) / 2) if bound in _UPPER_BOUNDS else (low, high)
 
 
 def _read_interval(digits: str) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.dates import DateRange, parse_date_range
+from tenure.algorithms.text.dates import parse_date_range
 from tenure.algorithms.text.details import extract_numbers
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.polarity import count_negations
@@ -43,11 +43,11 @@ _OFFICIAL = re.compile(
 
 
 class _Newer(NamedTuple):
-    """The newer side with its newest source and the reason; None if neither side is newer."""
+    """The newer side with its newest source and the reason."""
 
-    side: DisputeSide | None
+    side: DisputeSide
     reason: str
-    source: DisputeSource | None = None
+    source: DisputeSource
 
 
 def build_dispute_query(a: str, b: str, about: str = "") -> str:
@@ -105,51 +105,35 @@ def find_primary_reason(title: str, uri: str) -> str:
 def decide_dispute(
     sources: Sequence[DisputeSource], standings: Sequence[SourceStanding], query: str, *, is_exclusive: bool = True
 ) -> DisputeOutcome:
-    """Return the outcome of a dispute.
+    """Return the outcome of a dispute after a search for a primary or newer source.
 
-    Args:
-        sources: the sources of both sides.
-        standings: dates and origins of the sources.
-        query: query of the search for a primary or newer source.
-        is_exclusive: whether the two sides cannot both be true, so that origin and date can decide.
+    Origin and date can decide it only if the two sides cannot both be true (`is_exclusive`).
     """
     known = {standing.source: standing for standing in standings}
-    complete = tuple(_complete(source, known.get(source.citation.source)) for source in sources)
+    complete = tuple(
+        source.model_copy(update={"published": standing.published, "primary": standing.primary or source.primary})
+        if (standing := known.get(source.citation.source))
+        else source
+        for source in sources
+    )
     titles = {id: f"“{shorten(standing.title, MAX_TITLE_CHARACTERS)}”" for id, standing in known.items()}
-    newer = _find_newer_side(complete, titles)
-    primary = _find_primary_side(complete)
-    side, reason = (
-        _decide(complete, titles, newer, primary) if is_exclusive else (None, _describe_open(complete, titles))
-    )
-    return DisputeOutcome(
-        status="resolved" if side else "disputed",
-        side=side,
-        reason=reason,
-        query=query,
-        sources=complete,
-    )
+    side, reason = _decide(complete, titles) if is_exclusive else (None, _describe_open(complete, titles))
+    status: DisputeStatus = "resolved" if side else "disputed"
+    return DisputeOutcome(status=status, side=side, reason=reason, query=query, sources=complete)
 
 
-def _complete(source: DisputeSource, standing: SourceStanding | None) -> DisputeSource:
-    if standing is None:
-        return source
-    changes = {"published": standing.published, "primary": standing.primary or source.primary}
-    return source.model_copy(update=changes)
-
-
-def _decide(
-    sources: Sequence[DisputeSource], titles: Mapping[SourceId, str], newer: _Newer, primary: DisputeSide | None
-) -> tuple[DisputeSide | None, str]:
+def _decide(sources: Sequence[DisputeSource], titles: Mapping[SourceId, str]) -> tuple[DisputeSide | None, str]:
     """Return the side that origin and date favour, None if they decide nothing, and the reason."""
-    origin = _describe_primary(sources, titles, primary) if primary else ""
-    if primary and newer.side and primary != newer.side:
-        return None, f"{origin} But the other side is newer: {newer.reason}"
-    if primary and newer.side:
-        return primary, f"{origin} It is also the newer side: {newer.reason}"
-    if primary:
-        return primary, origin
-    if newer.side:
-        return newer.side, f"The newer side is taken: {newer.reason} {_quote(newer.source)}".strip()
+    newer = _find_newer_side(sources, titles)
+    primary = [source for source in sources if source.primary]
+    if len({source.side for source in primary}) == 1:
+        first = primary[0]
+        origin = f"{_name(first, titles)} is a primary source ({first.primary}). {_quote(first)}"
+        if newer and newer.side != first.side:
+            return None, f"{origin} But the other side is newer: {newer.reason}"
+        return first.side, f"{origin} It is also the newer side: {newer.reason}" if newer else origin
+    if newer:
+        return newer.side, f"The newer side is taken: {newer.reason} {_quote(newer.source)}"
     return None, ""  # both quotes show the dispute, and that names and dates decide nothing proves nothing
 
 
@@ -170,45 +154,23 @@ def _describe_open(sources: Sequence[DisputeSource], titles: Mapping[SourceId, s
     ).strip()
 
 
-def _find_primary_side(sources: Sequence[DisputeSource]) -> DisputeSide | None:
-    """Return the only side with a primary source; None if neither or both have one."""
-    sides = {source.side for source in sources if source.primary}
-    return sides.pop() if len(sides) == 1 else None
+def _quote(source: DisputeSource) -> str:
+    return f"It says: “{shorten(source.citation.quote, MAX_SAYING_CHARACTERS)}”"
 
 
-def _describe_primary(sources: Sequence[DisputeSource], titles: Mapping[SourceId, str], primary: DisputeSide) -> str:
-    source = next(one for one in sources if one.side == primary and one.primary)
-    return f"{_name(source, titles)} is a primary source ({source.primary}). {_quote(source)}"
-
-
-def _quote(source: DisputeSource | None) -> str:
-    """Return the quote of a source in a sentence; empty without a source."""
-    return f"It says: “{shorten(source.citation.quote, MAX_SAYING_CHARACTERS)}”" if source else ""
-
-
-def _find_newer_side(sources: Sequence[DisputeSource], titles: Mapping[SourceId, str]) -> _Newer:
-    """Return the side whose newest source is later than every source of the other side."""
-    dates = {id(source): parse_date_range(source.published) for source in sources}
-    newest: dict[DisputeSide, tuple[DisputeSource, DateRange]] = {}
-    for source in sources:
-        period = dates[id(source)]
-        if period and (source.side not in newest or period.first > newest[source.side][1].first):
-            newest[source.side] = (source, period)
+def _find_newer_side(sources: Sequence[DisputeSource], titles: Mapping[SourceId, str]) -> _Newer | None:
+    """Return the side whose newest source is later than every source of the other side, all of which have dates."""
+    dated = [(source, period) for source in sources if (period := parse_date_range(source.published))]
     for side in _SIDES:
-        others = [source for source in sources if source.side != side]
-        if side not in newest or not others or any(dates[id(source)] is None for source in others):
+        own = [(source, period) for source, period in dated if source.side == side]
+        others = [(source, period) for source, period in dated if source.side != side]
+        if not own or not others or len(others) < sum(source.side != side for source in sources):
             continue
-        best, period = newest[side]
-        last = max(others, key=lambda one: _get_period(dates, one).last)
-        if period.first > _get_period(dates, last).last:
-            return _Newer(side, f"{_name(best, titles)} is later than {_name(last, titles)}.", best)
-    return _Newer(None, "")
-
-
-def _get_period(dates: Mapping[int, DateRange | None], source: DisputeSource) -> DateRange:
-    period = dates[id(source)]
-    assert period is not None
-    return period
+        newest, first = max(own, key=lambda one: one[1].first)
+        last, before = max(others, key=lambda one: one[1].last)
+        if first.first > before.last:
+            return _Newer(side, f"{_name(newest, titles)} is later than {_name(last, titles)}.", newest)
+    return None
 
 
 def _name(source: DisputeSource, titles: Mapping[SourceId, str]) -> str:

@@ -75,12 +75,7 @@ _DENIAL = re.compile(
 
 
 def judge_claim(claim: str, evidence: Sequence[str]) -> SupportVerdict:
-    """Return whether texts support a claim, refute it or leave it open; both sides together leave it open.
-
-    Args:
-        claim: one or several sentences; each of them needs support.
-        evidence: texts of the sources, each of one or several sentences.
-    """
+    """Return whether texts support each sentence of a claim, refute it or leave it open, as do both sides together."""
     sentences = tuple(dict.fromkeys(sentence for text in evidence for sentence in _list_sentences(text)))
     verdicts = {_judge_sentence(sentence, sentences) for sentence in _list_sentences(claim)}
     if verdicts == {"supported"}:
@@ -156,10 +151,9 @@ def _list_statements(sentence: str) -> frozenset[Tokens]:
 
 def _shorten(text: str) -> Iterator[str]:
     """Yield a sentence without each of its parts that can be left out."""
-    for pattern, replacement in ((_PARENTHESIS, ""), (_INSERTION, "")):
-        for match in pattern.finditer(text):
-            if not _is_qualifying(match.group()):
-                yield f"{text[: match.start()]}{replacement}{text[match.end() :]}"
+    for match in (*_PARENTHESIS.finditer(text), *_INSERTION.finditer(text)):
+        if not _is_qualifying(match.group()):
+            yield f"{text[: match.start()]}{text[match.end() :]}"
     for match in _CLAUSE_BREAK.finditer(text):
         before, after = text[: match.start()], text[match.end() :]
         if not _is_qualifying(after):

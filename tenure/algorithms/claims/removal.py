@@ -11,12 +11,7 @@ from tenure.contracts.evidence.passages import Block, Claim, Draft
 
 
 def remove_claims(drafts: Sequence[Draft], removed: Collection[int]) -> tuple[Draft, ...]:
-    """Return drafts without some claims.
-
-    Args:
-        drafts: drafts in reading order.
-        removed: indexes of the claims to remove, counted through all drafts.
-    """
+    """Return drafts without the claims with some indexes, counted through all drafts in reading order."""
     if not removed:
         return tuple(drafts)
     first = 0
@@ -50,31 +45,16 @@ def _remove_from_draft(draft: Draft, removed: Collection[int]) -> Draft:
 
 
 def _keep_claims(block: Block, gone: Sequence[bool], *, loses_next: bool) -> tuple[Claim, ...]:
-    """Return the claims of a block that stay.
-
-    Args:
-        block: the block.
-        gone: whether each of its claims is removed.
-        loses_next: whether the next block is removed as a whole.
-    """
+    """Return the claims of a block that stay, by whether each is removed, and whether the next block is as a whole."""
     kept: list[Claim] = []
     for index, claim in enumerate(block.claims):
-        if gone[index] or (claim.kind == "lead_in" and _introduces_nothing(index, gone, loses_next=loses_next)):
+        following = gone[index + 1 :]
+        introduces_nothing = claim.kind == "lead_in" and (all(following) if following else loses_next)
+        if gone[index] or introduces_nothing:
             continue
-        follows_gap = index > 0 and gone[index - 1]
-        kept.append(_remove_connective(claim) if follows_gap and block.kind == "paragraph" else claim)
+        follows_gap = index > 0 and gone[index - 1] and block.kind == "paragraph" and claim.text
+        kept.append(claim.model_copy(update={"text": make_standalone(claim.text, "")}) if follows_gap else claim)
     return tuple(kept)
-
-
-def _introduces_nothing(index: int, gone: Sequence[bool], *, loses_next: bool) -> bool:
-    """Return whether all sentences after a lead-in are removed: those of its block, or of the next one if it ends."""
-    rest = gone[index + 1 :]
-    return all(rest) if rest else loses_next
-
-
-def _remove_connective(claim: Claim) -> Claim:
-    text = make_standalone(claim.text, "") if claim.text else claim.text
-    return claim if text == claim.text else claim.model_copy(update={"text": text})
 
 
 def _is_remainder(block: Block, shortened: Block, before: Block) -> bool:

@@ -71,7 +71,7 @@ def compare_reports(
         now: the new report.
         still_present: whether each quote of the last report still occurs in its source.
         already_present: whether each quote of the new report occurred in the last copy of its source.
-        finished_at: completion time of the new report.
+        finished_at: time of the new report.
     """
     previous = list_statements(last)
     current_texts = {normalize_sentence(statement.text) for statement in list_statements(now)}

@@ -7,6 +7,7 @@ they are removed or marked, with a log entry.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import Final, NamedTuple
 
 from tenure.algorithms.calculator.calculator import calculate
@@ -79,20 +80,16 @@ def list_cited_passages(claims: Iterable[Claim]) -> tuple[PassageRef, ...]:
 
 def replace_claims(drafts: Sequence[Draft], replacements: ClaimReplacements) -> tuple[Draft, ...]:
     """Replace or remove claims by index; empty blocks are dropped."""
-    position = iter(range(len(list_claims(drafts))))
-    return tuple(_replace_in_draft(draft, replacements, position) for draft in drafts)
-
-
-def _replace_in_draft(draft: Draft, replacements: ClaimReplacements, position: Iterable[int]) -> Draft:
-    numbers = iter(position)
-    blocks = []
-    for block in draft.blocks:
-        kept = tuple(
-            keep_place(claim, c) for claim in block.claims if (c := replacements.get(next(numbers), claim)) is not None
-        )
-        if kept:
-            blocks.append(block.model_copy(update={"claims": kept}))
-    return draft.model_copy(update={"blocks": tuple(blocks)})
+    numbers = count()
+    replaced: list[Draft] = []
+    for draft in drafts:
+        blocks = []
+        for block in draft.blocks:
+            made = [(claim, replacements.get(next(numbers), claim)) for claim in block.claims]
+            if kept := tuple(keep_place(before, after) for before, after in made if after is not None):
+                blocks.append(block.model_copy(update={"claims": kept}))
+        replaced.append(draft.model_copy(update={"blocks": tuple(blocks)}))
+    return tuple(replaced)
 
 
 def keep_place(before: Claim, after: Claim) -> Claim:
@@ -143,10 +140,9 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str) -> 
     stated = f"{claim.label}: {claim.text}" if claim.label and not is_cell else claim.text
     own = (question, *_list_results(stated))
     sources = [*list_source_texts(claim, passages), *own, *(read if claim.kind == "inference" else ())]
-    found = find_conflicting_details(stated, sources, read)
-    names = f"{claim.label} {claim.column}" if is_cell else ""
-    of_names = find_conflicting_details(names, read, read) if is_cell else ()
-    return (*found, *(one for one in of_names if any(map(str.isdigit, one)) and one not in found))
+    conflicts = find_conflicting_details(stated, sources, read)
+    of_names = find_conflicting_details(f"{claim.label} {claim.column}", read, read) if is_cell else ()
+    return (*conflicts, *(one for one in of_names if any(map(str.isdigit, one)) and one not in conflicts))
 
 
 def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage], question: str) -> Claim:
@@ -163,29 +159,19 @@ def remove_unsupported_claims(drafts: Sequence[Draft], part: str) -> ResolvedDra
     """Remove claims that are refuted, cite no existing source or are unsupported with high confidence.
 
     Other claims keep their status.
-
-    Args:
-        drafts: drafts with checked claims.
-        part: name of the part of the report, for the notes.
     """
-    removed = [n for n, claim in enumerate(list_claims(drafts)) if _is_removed(claim)]
-    claims = list_claims(drafts)
-    notes = tuple(describe_removal(claims[n], part) for n in removed)
+    removed = {
+        n: claim
+        for n, claim in enumerate(list_claims(drafts))
+        if claim.status in ("refuted", "invalid_source")
+        or (claim.status == "neutral" and (claim.confidence or 0.0) >= MIN_REMOVAL_CONFIDENCE)
+    }
+    notes = tuple(describe_removal(claim, part) for claim in removed.values())
     return ResolvedDrafts(remove_claims(drafts, removed), notes)
 
 
 def describe_removal(claim: Claim, part: str) -> str:
     """Return a note on a removed claim of a part of the report."""
-    return (
-        f"{part}: a claim was removed, {_explain_removal(claim)}: “{shorten(claim.statement, _MAX_CHARACTERS_SHOWN)}”"
-    )
-
-
-def _is_removed(claim: Claim) -> bool:
-    is_clearly_unsupported = claim.status == "neutral" and (claim.confidence or 0.0) >= MIN_REMOVAL_CONFIDENCE
-    return is_clearly_unsupported or claim.status in ("refuted", "invalid_source")
-
-
-def _explain_removal(claim: Claim) -> str:
     reasons = {"refuted": "its source contradicts it", "invalid_source": "its source does not exist"}
-    return reasons.get(claim.status, "its source does not support it")
+    reason = reasons.get(claim.status, "its source does not support it")
+    return f"{part}: a claim was removed, {reason}: “{shorten(claim.statement, _MAX_CHARACTERS_SHOWN)}”"
