@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from typing import NamedTuple
 
 from tenure.algorithms.text.entities import normalize_name
@@ -39,15 +40,10 @@ class _WeightedName(NamedTuple):
 def find_bridge_entities(
     question: str, passages: Sequence[Passage], previous_queries: Iterable[str] = ()
 ) -> list[BridgeEntity]:
-    """Return names that occur in the passages and not in the question, best first.
+    """Return names that occur in the passages, best first, and neither in the question nor in earlier queries.
 
     The weight of a name is the number of question words in its sentence and in the document title, divided by the
     square root of the passage's rank; a single word has half the weight. A title counts with its whole passage.
-
-    Args:
-        question: the question.
-        passages: search results, best first.
-        previous_queries: earlier queries; their names are excluded.
     """
     question_stems = frozenset(stem_words(question))
     known = question_stems | {stem for query in previous_queries for stem in stem_words(query)}
@@ -70,17 +66,10 @@ def _find_names(question_stems: frozenset[str], passage: Passage) -> Iterator[tu
     for sentence in split_sentences(passage.text):
         covered = question_stems & (title | set(stem_words(sentence.text)))
         for match in _NAME.finditer(sentence.text):
-            name = _strip_sentence_start(match.group())
+            # Without the stop words of a sentence before it: "In the Bank" becomes "Bank".
+            name = " ".join(dropwhile(lambda word: word.lower() in STOP_WORDS, match.group().split()))
             if name and len(name) <= MAX_NAME_CHARACTERS:
                 yield name, covered
-
-
-def _strip_sentence_start(text: str) -> str:
-    """Remove leading stop words of a sentence from a name: "In the Bank" becomes "Bank"."""
-    words = text.split()
-    while words and words[0].lower() in STOP_WORDS:
-        words = words[1:]
-    return " ".join(words)
 
 
 def _build_query(question: str, candidate: _WeightedName) -> str:

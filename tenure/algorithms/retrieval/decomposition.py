@@ -5,7 +5,7 @@ the answer of an earlier part depends on it.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -45,7 +45,7 @@ def decompose_question(question: str) -> tuple[QuestionPart, ...]:
     else:
         parts = _flatten([(_decompose_comparison(part.question), part.needs) for part in linked])
         if len(parts) > MAX_SUB_QUESTIONS:
-            parts = _join_tail(tuple(linked))
+            parts = tuple(linked) if len(linked) < MAX_SUB_QUESTIONS else _join_tail(linked)
     if any(len(part.question) > MAX_SUB_QUESTION_CHARACTERS for part in parts):
         return whole
     return parts
@@ -83,21 +83,15 @@ def decompose_into_standalone_parts(question: str) -> tuple[QuestionPart, ...]:
     return tuple(part if part.needs else part._replace(question=add_subject(part.question, question)) for part in parts)
 
 
-def _join_tail(parts: tuple[QuestionPart, ...]) -> tuple[QuestionPart, ...]:
+def _join_tail(parts: Sequence[QuestionPart]) -> tuple[QuestionPart, ...]:
     """Join the parts beyond the maximum number into the last one."""
     kept, tail = parts[: MAX_SUB_QUESTIONS - 1], parts[MAX_SUB_QUESTIONS - 1 :]
-    if not tail:
-        return kept
     needs = {number for part in tail for number in part.needs if number <= len(kept)}
     return (*kept, QuestionPart(" ".join(part.question for part in tail), tuple(sorted(needs))))
 
 
 def _flatten(groups: list[tuple[tuple[QuestionPart, ...], tuple[int, ...]]]) -> tuple[QuestionPart, ...]:
-    """Join the parts of several questions, each part once, and renumber their dependencies.
-
-    Args:
-        groups: parts of each question, and the numbers of the questions that it needs.
-    """
+    """Join the parts of several questions, each part once; a question needs others by their numbers."""
     parts: list[QuestionPart] = []
     last: list[int] = []
     for group, needed in groups:
@@ -115,44 +109,33 @@ def _flatten(groups: list[tuple[tuple[QuestionPart, ...], tuple[int, ...]]]) -> 
 def _decompose_comparison(question: str) -> tuple[QuestionPart, ...]:
     """Decompose a comparison into questions on both sides and on the difference; any other question is returned."""
     whole = (QuestionPart(question),)
-    pair = (
-        None
-        if has_several_clauses(question) or _CONTINUED.search(mask_text(question))
-        else extract_compared_items(question)
-    )
+    has_rest = has_several_clauses(question) or _CONTINUED.search(mask_text(question))
+    pair = None if has_rest else extract_compared_items(question)
     if not pair or not _are_comparable(*pair):
         return whole
     a, b = pair
-    criteria = extract_criteria(question)
-    if not criteria:
-        sides = tuple(QuestionPart(f"What {_conjugate(side)} {side}?") for side in pair)
-        difference = f"How do {a} and {b} differ?"
-        parts = (*sides, QuestionPart(difference if _covers((difference,), question) else question, (1, 2)))
+    criteria = extract_criteria(question)[:2]
+    if criteria:
+        sides = [f"What {_conjugate(name)} the {name} of {side}?" for side, name in product(pair, criteria)]
+        differences = [f"How do {a} and {b} compare in {criterion}?" for criterion in criteria]
     else:
-        criteria = criteria[:2]
-        sides = tuple(
-            QuestionPart(f"What {_conjugate(criterion)} the {criterion} of {side}?")
-            for side, criterion in product(pair, criteria)
-        )
-        parts = (
-            *sides,
-            *(
-                QuestionPart(f"How do {a} and {b} compare in {criterion}?", (n, n + len(criteria)))
-                for n, criterion in enumerate(criteria, 1)
-            ),
-        )
-    return parts if _covers([part.question for part in parts], question) else whole
+        sides = [f"What {_conjugate(side)} {side}?" for side in pair]
+        difference = f"How do {a} and {b} differ?"
+        differences = [difference if _covers((difference,), question) else question]
+    compared = len(differences)
+    parts = (
+        *map(QuestionPart, sides),
+        *(QuestionPart(text, (n, n + compared)) for n, text in enumerate(differences, 1)),
+    )
+    return parts if _covers([*sides, *differences], question) else whole
 
 
 def _are_comparable(a: str, b: str) -> bool:
     """Return whether both sides are complete: neither a list nor a reference, and with the same kind of complement."""
     if any(re.search(r"\s(?:and|or|vs|versus)\s|,", mask_text(side)) or find_reference(side) for side in (a, b)):
         return False
-    return _find_preposition(a) == _find_preposition(b) and bool(stem_words(a)) and bool(stem_words(b))
-
-
-def _find_preposition(phrase: str) -> str:
-    return next((word for word in phrase.lower().split() if word in PREPOSITIONS), "")
+    left, right = (next((word for word in side.lower().split() if word in PREPOSITIONS), "") for side in (a, b))
+    return left == right and bool(stem_words(a)) and bool(stem_words(b))
 
 
 def _conjugate(noun: str) -> str:

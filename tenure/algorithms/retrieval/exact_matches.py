@@ -7,7 +7,7 @@ of its passage, and an option has a name that no other word replaces.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from tenure.algorithms.text.sentences import split_sentences, stem_words
@@ -41,33 +41,31 @@ def list_identifiers(text: str) -> tuple[str, ...]:
 
 
 def match_texts(wanted: str, texts: Mapping[str, tuple[str, str]]) -> dict[str, TextMatch]:
-    """Compare texts with what is looked for; a word counts the more, the fewer of the texts have it.
+    """Compare texts (by id, with title and headings before each) with what is looked for.
 
-    Args:
-        wanted: words and identifiers that are looked for.
-        texts: texts by id, each with its title and headings.
+    A word counts the more, the fewer of the texts have it.
     """
     identifiers = list_identifiers(wanted)
     stems = frozenset(stem_words(wanted)).difference(identifiers)
-    found = {name: _find_units(context, text, identifiers, stems) for name, (context, text) in texts.items()}
-    counts = Counter(term for units in found.values() for term in frozenset().union(*units))
+    units_by_text = {
+        name: [
+            stems.intersection(stem_words(unit)).union(i for i in identifiers if compile_term_pattern(i).search(unit))
+            for unit in (context, *_split_lines(text))
+        ]
+        for name, (context, text) in texts.items()
+    }
+    terms = {name: frozenset().union(*units) for name, units in units_by_text.items()}
+    counts = Counter(term for own in terms.values() for term in own)
     weights = {term: math.log(1 + len(texts) / count) for term, count in counts.items()}
     rarest = math.log(1 + len(texts))
     total = sum(weights.get(term, rarest) for term in (*stems, *identifiers)) or 1.0
-    return {
-        name: TextMatch(_score(units, weights) / total, frozenset(identifiers) & frozenset().union(*units))
-        for name, units in found.items()
-    }
-
-
-def _find_units(context: str, text: str, identifiers: Sequence[str], stems: frozenset[str]) -> list[frozenset[str]]:
-    """Return the terms of the title and the headings, and those of each line."""
-    return [
-        stems.intersection(stem_words(unit)).union(
-            name for name in identifiers if compile_term_pattern(name).search(unit)
-        )
-        for unit in (context, *_split_lines(text))
-    ]
+    matches: dict[str, TextMatch] = {}
+    for name, units in units_by_text.items():
+        around = sum(weights[term] for term in terms[name])
+        best = max(sum(weights[term] for term in unit) for unit in units)
+        score = best + _CONTEXT_WEIGHT * (around - best)
+        matches[name] = TextMatch(score / total, terms[name].intersection(identifiers))
+    return matches
 
 
 def _split_lines(text: str) -> Iterator[str]:
@@ -76,9 +74,3 @@ def _split_lines(text: str) -> Iterator[str]:
             yield from (sentence.text for sentence in split_sentences(line))
         elif line.strip():
             yield line
-
-
-def _score(units: Sequence[frozenset[str]], weights: Mapping[str, float]) -> float:
-    around = sum(weights[term] for term in frozenset().union(*units))
-    best = max(sum(weights[term] for term in unit) for unit in units)
-    return best + _CONTEXT_WEIGHT * (around - best)

@@ -1,11 +1,9 @@
-"""Score passages by late interaction of token vectors (MaxSim of ColBERT).
+"""Score passages by late interaction of token vectors.
 
 Each question token is matched with its most similar passage token; the score is the mean of these similarities. This is
 the MaxSim of Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction
 over BERT" (2020), divided by the number of question tokens.
 """
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,17 +11,7 @@ from tenure.algorithms.text.passage import Vectors
 
 
 def compute_maxsim(question: Vectors, passage: Vectors) -> float:
-    """Return the mean maximum similarity of the question tokens, from -1 to 1; 0 if either text has no tokens.
-
-    Args:
-        question: unit vectors of the question tokens.
-        passage: unit vectors of the passage tokens.
-    """
+    """Return the mean maximum similarity of the question tokens, from -1 to 1; 0 if either text has no tokens."""
     if not len(question) or not len(passage):
         return 0.0
     return float(np.mean((question @ passage.T).max(axis=1)))
-
-
-def score_passages(question: Vectors, passages: Sequence[Vectors]) -> list[float]:
-    """Return the MaxSim score of each passage, in their order."""
-    return [compute_maxsim(question, passage) for passage in passages]

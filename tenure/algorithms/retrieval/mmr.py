@@ -18,14 +18,9 @@ def select_by_mmr(
     trade_off: float = 0.7,
     max_similarity: float = 0.92,
 ) -> list[int]:
-    """Return the indexes of at most `k` items, in the order of selection.
+    """Return the indexes of at most `k` items in the order of selection, by relevance and unit vectors, shape (n, d).
 
-    Args:
-        scores: relevance of each of n items.
-        vectors: unit vectors of the items, shape (n, d).
-        k: maximum number of items.
-        trade_off: weight of relevance against similarity to the selected items, 0 to 1.
-        max_similarity: items at least this similar (cosine) to a selected item are never selected.
+    Items at least as similar (cosine) to a selected item as `max_similarity` are never selected.
     """
     relevance = np.asarray(scores, dtype=np.float32)
     similarity = np.zeros(len(relevance), dtype=np.float32)

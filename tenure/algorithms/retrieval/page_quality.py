@@ -7,6 +7,7 @@ reported with the source and lowers its score, but never removes the page.
     age factor = 0.8 + 0.2 * 0.5^(years / 4)
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -69,14 +70,9 @@ class PageAssessment(NamedTuple):
 def assess_page(
     title: str, text: str, *, visible: str = "", hidden: str = "", is_paywalled: bool = False
 ) -> PageAssessment:
-    """Detect the flaws of a page by its text.
+    """Detect the flaws of a page by its title and main text, all visible text if there is more, and its hidden text.
 
-    Args:
-        title: Title of the page.
-        text: Main text.
-        visible: All visible text, including the surroundings of the main text; empty for the main text only.
-        hidden: Text that is not visible to readers.
-        is_paywalled: Whether the page metadata declares restricted access.
+    A page whose metadata declares restricted access is paywalled.
     """
     size = _measure_length(text)
     around = visible or text
@@ -112,19 +108,13 @@ def score_page(
         published: Publication date, ISO 8601; empty if unknown, which counts as middle-aged.
         today: Date of access, ISO 8601.
         flaws: Flaws of the page.
-        authority: Authority of domains, from 0 to 1; a domain includes its subdomains.
+        authority: Authority of domains, from 0 to 1; the longest one that the host belongs to counts.
     """
-    result = _get_authority(host, authority) * _compute_age_factor(published, today)
-    for flaw in dict.fromkeys(flaws):
-        result *= _FLAW_FACTORS[flaw]
-    return round(result, 4)
-
-
-def _get_authority(host: str, authority: Mapping[str, float]) -> float:
-    """Return the authority of the longest matching domain."""
     labels = host.lower().strip(".").split(".")
     domains = (".".join(labels[start:]) for start in range(len(labels)))
-    return next((authority[domain] for domain in domains if domain in authority), DEFAULT_AUTHORITY)
+    of_host = next((authority[domain] for domain in domains if domain in authority), DEFAULT_AUTHORITY)
+    factors = (_FLAW_FACTORS[flaw] for flaw in dict.fromkeys(flaws))
+    return round(of_host * _compute_age_factor(published, today) * math.prod(factors), 4)
 
 
 def _compute_age_factor(published: str, today: str) -> float:

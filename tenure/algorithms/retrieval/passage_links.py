@@ -59,13 +59,9 @@ def compute_restart_weights(
 ) -> dict[str, float]:
     """Return the restart weight of each passage.
 
-    Best passages get their squared scores, normalised to 1. An entity of w words in n passages about it adds
-    sqrt(w) / (ln(2 + mentions) * n) to each of them. A phrase in n passages adds 0.3 / (ln(2 + n) * n) to each.
-
-    Args:
-        best: best passages of the other retrievers, with their scores.
-        named: entities that the question may name.
-        phrases: noun phrases of the question.
+    The best passages of the other retrievers get their squared scores, normalised to 1. A named entity of w words in n
+    passages about it adds sqrt(w) / (ln(2 + mentions) * n) to each of them. A noun phrase of the question in n passages
+    adds 0.3 / (ln(2 + n) * n) to each.
     """
     total = sum(score**_SHARPNESS for score in best.values())
     weights = {passage: score**_SHARPNESS / total for passage, score in best.items() if score > 0}
@@ -85,14 +81,7 @@ def weigh_passage_links(
     entities: Mapping[str, EntityPassages],
     cooccurrences: Mapping[str, tuple[str, ...]],
 ) -> dict[str, float]:
-    """Return the passages linked to a passage, with the link weights.
-
-    Args:
-        passage: the passage.
-        related: its entities.
-        entities: the passages of each entity.
-        cooccurrences: the passages of each pair of entities.
-    """
+    """Return the passages linked to a passage, with the link weights, by the passages of its entities and pairs."""
     weights: dict[str, float] = {}
     for name in related.names | related.parts:
         entity = entities.get(name, EntityPassages())
@@ -111,14 +100,7 @@ def weigh_passage_links(
 def boost_unanswered_terms(
     weight: float, question_terms: frozenset[str], origin_terms: frozenset[str], target_terms: frozenset[str]
 ) -> float:
-    """Return the link weight multiplied by 1 + 12 * (question terms that only the target has) / (question terms).
-
-    Args:
-        weight: weight of the link.
-        question_terms: terms of the question.
-        origin_terms: question terms in the origin.
-        target_terms: question terms in the target.
-    """
+    """Return the link weight multiplied by 1 + 12 * (question terms that only the target has) / (question terms)."""
     if not question_terms:
         return weight
     return weight * (1 + _UNANSWERED_GAIN * len(target_terms - origin_terms) / len(question_terms))

@@ -12,21 +12,18 @@ _MIN_CHARACTERS = 4
 
 
 def extract_feedback_terms(query: str, passages: Sequence[Passage], max_terms: int) -> list[str]:
-    """Return words that several passages share and the query lacks, highest weight first.
+    """Return words that several passages, best first, share and the query lacks, highest weight first.
 
     The weight of a word is the sum of 1 / sqrt(rank) over its passages.
-
-    Args:
-        query: the query.
-        passages: search results, best first.
-        max_terms: maximum number of words.
     """
     query_stems = set(stem_words(query))
     passage_counts: Counter[str] = Counter()
     weight: dict[str, float] = {}
     spellings: dict[str, str] = {}
     for rank, passage in enumerate(passages, 1):
-        words_by_stem = {stem: word for word in reversed(split_words(passage.text)) for stem in _stem_topic_word(word)}
+        # Numbers and very short words express no topic.
+        words = (w for w in reversed(split_words(passage.text)) if len(w) >= _MIN_CHARACTERS and not w.isdigit())
+        words_by_stem = {stem: word for word in words for stem in stem_words(word)}
         for stem, word in words_by_stem.items():
             if stem not in query_stems:
                 spellings.setdefault(stem, word)
@@ -34,8 +31,3 @@ def extract_feedback_terms(query: str, passages: Sequence[Passage], max_terms: i
                 weight[stem] = weight.get(stem, 0.0) + 1 / rank**0.5
     shared = [stem for stem in passage_counts if passage_counts[stem] >= MIN_PASSAGES]
     return [spellings[stem] for stem in sorted(shared, key=lambda stem: (-weight[stem], stem))[:max_terms]]
-
-
-def _stem_topic_word(word: str) -> list[str]:
-    """Return the stem of a word that may express a topic; numbers and very short words do not."""
-    return stem_words(word) if len(word) >= _MIN_CHARACTERS and not word.isdigit() else []

@@ -1,7 +1,7 @@
 """Classify questions by type (factual, analytical, comparative, …) with patterns.
 
 Each matching pattern is a hit for its type, and the type with most hits wins. Fewer than two hits are not conclusive; a
-model decides then. The confidence is the number of hits divided by the number of types.
+model decides then.
 """
 
 import re
@@ -58,11 +58,6 @@ class QueryClassification(NamedTuple):
     """Type with most hits; `factual` without any hit."""
     hits: int
     """Number of matching patterns of that type."""
-
-    @property
-    def confidence(self) -> float:
-        """Hits of the primary type divided by the number of types, at most 1."""
-        return min(self.hits / len(_PATTERNS), 1.0)
 
     @property
     def is_conclusive(self) -> bool:

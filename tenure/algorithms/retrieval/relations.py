@@ -115,7 +115,12 @@ def filter_grounded_relations(text: str, statements: Iterable[StatedRelation]) -
             subject, object_ = normalize_term(statement.subject), normalize_term(statement.object)
             if subject and object_ and subject != object_:
                 grounded.setdefault((subject, predicate, object_), {}).setdefault(span, statement)
-    return tuple(_merge_sentences(sentences) for sentences in grounded.values())
+    relations: list[GroundedRelation] = []
+    for sentences in grounded.values():
+        (start, end), first = min(sentences.items())
+        subject, predicate, object_ = (" ".join(part.split()) for part in first[:3])
+        relations.append(GroundedRelation(subject, predicate, object_, len(sentences), start, end))
+    return tuple(relations)
 
 
 def _extract_entities(sentence: str) -> dict[str, EntityMention]:
@@ -127,9 +132,3 @@ def _extract_entities(sentence: str) -> dict[str, EntityMention]:
         if not any(f" {name} " in f" {other} " for other in names):
             entities[name] = EntityMention(term, "code" if is_identifier(term) else "concept")
     return entities
-
-
-def _merge_sentences(sentences: dict[tuple[int, int], StatedRelation]) -> GroundedRelation:
-    (start, end), first = min(sentences.items())
-    predicate = " ".join(first.predicate.split())
-    return GroundedRelation(first.subject.strip(), predicate, first.object.strip(), len(sentences), start, end)

@@ -58,7 +58,12 @@ def assess_findings(
         computed: whether each candidate was computed, and only has to differ from earlier findings; none if empty.
     """
     nearest = (vectors @ known.T).max(axis=1) if len(known) else np.zeros(len(vectors), dtype=np.float32)
-    topics = [_choose_topic(row, own) for row, own in zip(relevance, target_topics, strict=True)]
+    best = relevance.argmax(axis=1)
+    # A candidate keeps its own topic unless another one is clearly nearer.
+    topics = [
+        own if row[own] >= MIN_OWN_TOPIC_SHARE * row[first] else int(first)
+        for row, own, first in zip(relevance, target_topics, best, strict=True)
+    ]
     fit = np.asarray([row[topic] for row, topic in zip(relevance, topics, strict=True)], dtype=np.float32)
     verdicts: dict[int, FindingAssessment] = {}
     for index in sorted(range(len(vectors)), key=lambda i: (-float(fit[i]), i)):
@@ -75,20 +80,10 @@ def assess_findings(
     return [verdicts[index] for index in range(len(vectors))]
 
 
-def _choose_topic(row: NDArray[np.float32], own: int) -> int:
-    """Return the candidate's own topic unless another topic is clearly nearer."""
-    best = int(np.argmax(row))
-    return own if row[own] >= MIN_OWN_TOPIC_SHARE * row[best] else best
-
-
 def cluster_vectors(vectors: Vectors, min_similarity: float, min_size: int, max_groups: int) -> list[list[int]]:
-    """Cluster vectors greedily around their densest members; return lists of indexes, densest first.
+    """Cluster unit vectors, shape (n, d), greedily around their densest members; return lists of indexes, densest first.
 
-    Args:
-        vectors: unit vectors, shape (n, d).
-        min_similarity: minimum cosine similarity of a member to the centre.
-        min_size: minimum members of a cluster.
-        max_groups: maximum number of clusters.
+    A member of a cluster has a minimum cosine similarity to its centre, which comes first.
     """
     available = np.ones(len(vectors), dtype=bool)
     near = vectors @ vectors.T >= min_similarity

@@ -49,12 +49,6 @@ def compute_recency_factor(published: str, as_of: date, half_life_days: float, w
     """Return the factor of a document's age: 1 + weight * (2 * 0.5^(age / half-life) - 1).
 
     It falls from 1 + weight today over 1 at the half-life to 1 - weight. An undated document has 1.
-
-    Args:
-        published: publication date as the document writes it; empty if unknown.
-        as_of: reference date of the age.
-        half_life_days: half-life of the factor, in days.
-        weight: weight of the age, from 0 to 1.
     """
     date_range = parse_date_range(published)
     if date_range is None:
@@ -95,10 +89,7 @@ def complete_ranking(count: int, numbers: Iterable[int]) -> list[int]:
 def order_candidates(scores: Sequence[float], vectors: Vectors, diversity: float) -> list[int]:
     """Return the indexes of all candidates, best first; equal candidates keep their order.
 
-    Args:
-        scores: scores of the candidates.
-        vectors: unit vectors of the candidates, shape (n, d).
-        diversity: weight of dissimilarity to the preceding candidates; 0 ignores the vectors.
+    The diversity is the weight of the dissimilarity of unit vectors, shape (n, d), to the preceding candidates.
     """
     if not diversity:
         return sorted(range(len(scores)), key=lambda place: -scores[place])

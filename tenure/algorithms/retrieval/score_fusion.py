@@ -14,11 +14,9 @@ K = TypeVar("K")
 
 
 def scale_min_max(scores: Mapping[K, float], floor: float | None = None) -> dict[K, float]:
-    """Scale scores to the range from 0 to 1.
+    """Scale the scores of one retriever to the range from 0 to 1.
 
-    Args:
-        scores: results of one retriever.
-        floor: score that is scaled to 0 if there are fewer than a hundred results; None for the lowest score.
+    With fewer than a hundred results the floor is scaled to 0; None for the lowest score.
     """
     if not scores:
         return {}

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from tenure.algorithms.retrieval.late_interaction import score_passages
+from tenure.algorithms.retrieval.late_interaction import compute_maxsim
 from tenure.algorithms.retrieval.reranking import (
     blend_reranker_scores,
     compute_authority_factor,
@@ -77,7 +77,7 @@ class Reranker:
         others = []
         if options.late_interaction and self._tokens:
             question, *passages = self._tokens.encode([query, *texts])
-            others.append((options.late_interaction, score_passages(question, passages)))
+            others.append((options.late_interaction, [compute_maxsim(question, passage) for passage in passages]))
         if options.endpoint and self._endpoint:
             others.append((options.endpoint, self._endpoint.score(query, texts)))
         return others

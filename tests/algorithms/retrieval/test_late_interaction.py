@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.retrieval.late_interaction import compute_maxsim, score_passages
+from tenure.algorithms.retrieval.late_interaction import compute_maxsim
 from tenure.algorithms.text.passage import Vectors
 
 EAST, NORTH, NORTH_EAST = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]
@@ -37,11 +37,6 @@ def test_passage_token_may_match_several_question_tokens() -> None:
 def test_missing_tokens_score_zero(question: Vectors, passage: Vectors) -> None:
     """A question or passage without tokens scores 0."""
     assert compute_maxsim(question, passage) == 0.0
-
-
-def test_passages_are_scored_in_their_order() -> None:
-    """Each passage has its own score at its own index."""
-    assert score_passages(tokens(EAST), [tokens(NORTH), tokens(EAST), tokens()]) == pytest.approx([0, 1, 0])
 
 
 @given(TOKENS, TOKENS, TOKENS)

@@ -75,12 +75,6 @@ def test_one_hit_leaves_the_type_to_the_model() -> None:
     assert choose_query_type("Compare rye and wheat", "evaluative") == "evaluative"
 
 
-def test_confidence_is_hits_by_types() -> None:
-    """The confidence of two hits among eight types is 0.25."""
-    assert classify_query("Should we, and is it worth it?").confidence == 0.25
-    assert classify_query("bread").confidence == 0.0
-
-
 def test_pasted_text_is_ignored() -> None:
     """A long document after a question does not change its type."""
     assert classify_query("Bread " * 1000 + "should we assess it?").hits == 0
