@@ -19,14 +19,9 @@ def pack_pieces(
     """Yield the pieces of each chunk with the number of their tokens.
 
     The chunks are the cheapest of all possible ones, found by dynamic programming. The cost is the sum of the bonds
-    that are cut and of the costs of the chunks. At equal costs, the earlier chunks are longer.
-
-    Args:
-        pieces: Pieces in order, none of which exceeds the limit unless it is a single character.
-        text: Text of the pieces.
-        target: Number of tokens up to which a chunk is filled.
-        limit: Maximum number of tokens.
-        count: Token counter; tokens of the gap between two pieces are added, because some tokenizers count white space.
+    that are cut and of the costs of the chunks. At equal costs, the earlier chunks are longer. A chunk is filled up to
+    the target, and never has more tokens than the limit. Tokens of the gap between two pieces are added, because some
+    tokenizers count white space.
     """
     if not pieces:
         return

@@ -81,10 +81,7 @@ class Splitter:
     def split_line(self, line: TextLine, bond: Bond, inner: Bond) -> Iterator[Piece]:
         """Yield the sentences of a line, and parts of sentences that exceed the limit.
 
-        Args:
-            line: The line.
-            bond: Bond of its first sentence to the text before it.
-            inner: Bond between its sentences.
+        The first sentence has a bond to the text before it, and the others an inner bond to each other.
         """
         for start, end in self._find_sentences(line):
             sentence = self.measure(start, end, bond)

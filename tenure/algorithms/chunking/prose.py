@@ -96,11 +96,6 @@ def list_column_names(tables: Sequence[Sequence[TextLine]], start: int, text: st
     """Return an entry for the heading path of a chunk that starts inside a table: the cells of its first row, else "".
 
     Rows say little without the names of their columns.
-
-    Args:
-        tables: lines of the tables of a section, in order.
-        start: offset of the chunk.
-        text: the document.
     """
     number = bisect_right(tables, start, key=lambda lines: lines[0].start) - 1
     if number < 0 or not tables[number][0].end <= start <= tables[number][-1].end:
@@ -153,13 +148,7 @@ def _has_callout(block: TextBlock, text: str) -> bool:
 
 
 def split_block(block: TextBlock, bond: Bond, splitter: Splitter) -> Iterator[Piece]:
-    """Yield the sentences of a paragraph, or the lines of another block, whose sentences if a line is too long.
-
-    Args:
-        block: The block.
-        bond: Bond of the first piece.
-        splitter: Splitter of the text.
-    """
+    """Yield the sentences of a paragraph, or the lines of another block, whose sentences if a line is too long."""
     inner = Bond.NONE if block.kind == "paragraph" else Bond.INSIDE
     bonds = (bond, *_find_line_bonds(block, splitter.text))
     for line, line_bond in zip(block.lines, bonds, strict=True):

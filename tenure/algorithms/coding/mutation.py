@@ -7,30 +7,14 @@ functions do not run programs.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Final, Literal
+from typing import Final
 
-MutationKind = Literal[
-    "operator",
-    "comparison",
-    "constant",
-    "offset",
-    "variable",
-    "arguments",
-    "operand",
-    "condition",
-    "call",
-    "slice",
-    "wrap",
-    "statement",
-    "base_case",
-    "insertion",
-]
-"""Kind of mistake that an edit repairs."""
+from tenure.algorithms.text.code_blocks import parse_python
 
-KIND_PRIORS: Final[dict[MutationKind, float]] = {
+KIND_PRIORS: Final[Mapping[str, float]] = {
     "comparison": 1.0,
     "operator": 1.0,
     "constant": 0.95,
@@ -61,8 +45,8 @@ class SourceEdit:
     """Replacement."""
     line: int
     """Line of the edit, from 1."""
-    kind: MutationKind
-    """Kind of mistake that it repairs."""
+    kind: str
+    """Kind of mistake that it repairs, of `KIND_PRIORS`."""
 
     def is_overlapping(self, other: "SourceEdit") -> bool:
         """Return whether two edits touch the same place and cannot be combined."""
@@ -82,9 +66,8 @@ def normalize_source(source: str) -> str:
 
     A source with a syntax error is compared by its words.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_python(source)
+    if tree is None:
         return " ".join(source.split())
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -98,28 +81,15 @@ def _strip_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 def generate_edits(source: str) -> tuple[SourceEdit, ...]:
     """Return the distinct edits of a source; some of them do not change the program or make it invalid."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    return tuple(dict.fromkeys(_Mutator(source, tree).generate()))
+    tree = parse_python(source)
+    return tuple(dict.fromkeys(_Mutator(source, tree).generate())) if tree else ()
 
 
-_BINARY: Final[tuple[tuple[type[ast.operator], str], ...]] = (
-    (ast.Add, "+"),
-    (ast.Sub, "-"),
-    (ast.Mult, "*"),
-    (ast.FloorDiv, "//"),
-    (ast.Div, "/"),
-    (ast.Mod, "%"),
-    (ast.Pow, "**"),
-    (ast.BitAnd, "&"),
-    (ast.BitOr, "|"),
-    (ast.BitXor, "^"),
-    (ast.LShift, "<<"),
-    (ast.RShift, ">>"),
+_SYMBOL: Final[Mapping[type[ast.operator], str]] = (
+    {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.Pow: "**"}
+    | {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
+    | {ast.LShift: "<<", ast.RShift: ">>"}
 )
-_SYMBOL: Final = dict(_BINARY)
 _OPERATOR_GROUPS: Final = (("+", "-", "*", "//", "/", "%", "**"), ("&", "|", "^"), ("<<", ">>"))
 _COMPARE: Final[dict[type[ast.cmpop], tuple[str, tuple[str, ...]]]] = {
     ast.Lt: ("<", ("<=", ">", ">=", "!=")),
@@ -268,8 +238,9 @@ class _Mutator:
         if len(texts) == 1 and not node.keywords:
             yield self._replace(node, texts[0], "call")
         named = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        if named in _CONFUSABLE_FUNCTIONS:
-            yield self._replace_tail(node.func, named, _CONFUSABLE_FUNCTIONS[named])
+        if other := _CONFUSABLE_FUNCTIONS.get(named):
+            end = self._locate(node.func)[1]
+            yield SourceEdit(end - len(named.encode()), end, other, node.func.lineno, "call")
         yield from self._mutate_offset(node)
         for argument in node.args:
             yield from self._mutate_offset(argument)
@@ -335,9 +306,10 @@ class _Mutator:
             if isinstance(stmt, _REMOVABLE):
                 yield self._replace(stmt, "pass", "statement")
         for first, second in pairwise(own):
-            if second.lineno == _get_last_line(first) + 1:
+            if second.lineno == (first.end_lineno or first.lineno) + 1:
                 text = f"{self._get_text(second)}\n{' ' * first.col_offset}{self._get_text(first)}"
-                yield self._replace_span(first, second, text, "statement")
+                start, end = self._locate(first)[0], self._locate(second)[1]
+                yield SourceEdit(start, end, text, first.lineno, "statement")
         simple = [node for node in nodes if isinstance(node, _SIMPLE) and node.lineno == node.end_lineno]
         known = [stmt for stmt in simple if _strip_docstring([stmt])]
         texts = dict.fromkeys(text for node in known for text in self._vary_statement(node, names))
@@ -368,26 +340,19 @@ class _Mutator:
     def _starts_line(self, stmt: ast.stmt) -> bool:
         return not self._data[self._starts[stmt.lineno - 1] : self._locate(stmt)[0]].strip()
 
-    def _insert_before(self, stmt: ast.stmt, text: str, kind: MutationKind = "insertion") -> SourceEdit:
+    def _insert_before(self, stmt: ast.stmt, text: str, kind: str = "insertion") -> SourceEdit:
         start = self._locate(stmt)[0]
         return SourceEdit(start, start, f"{text}\n{' ' * stmt.col_offset}", stmt.lineno, kind)
 
-    def _replace_arguments(self, call: ast.Call, texts: Sequence[str], kind: MutationKind) -> SourceEdit:
+    def _replace_arguments(self, call: ast.Call, texts: Sequence[str], kind: str) -> SourceEdit:
         start, end = self._locate(call.args[0])[0], self._locate(call.args[-1])[1]
         return SourceEdit(start, end, ", ".join(texts), call.lineno, kind)
 
-    def _replace_tail(self, func: ast.expr, old: str, new: str) -> SourceEdit:
-        end = self._locate(func)[1]
-        return SourceEdit(end - len(old.encode()), end, new, func.lineno, "call")
-
-    def _replace(self, node: ast.expr | ast.stmt, text: str, kind: MutationKind) -> SourceEdit:
+    def _replace(self, node: ast.expr | ast.stmt, text: str, kind: str) -> SourceEdit:
         """Return the edit that replaces a node, in parentheses if the context may need them."""
         start, end = self._locate(node)
         bare = node in self._unparenthesized or isinstance(ast.parse(text, mode="eval").body, _ATOMS)
         return SourceEdit(start, end, text if bare else f"({text})", node.lineno, kind)
-
-    def _replace_span(self, first: ast.stmt, last: ast.stmt, text: str, kind: MutationKind) -> SourceEdit:
-        return SourceEdit(self._locate(first)[0], self._locate(last)[1], text, first.lineno, kind)
 
     def _get_text(self, node: ast.expr | ast.stmt) -> str:
         """Return the source of a node, in parentheses if it could be split by another operator."""
@@ -417,12 +382,6 @@ def _find_unparenthesized(tree: ast.Module) -> Iterator[ast.AST]:
                 yield node.slice
             case ast.stmt():
                 yield node
-            case _:
-                pass
-
-
-def _get_last_line(stmt: ast.stmt) -> int:
-    return stmt.end_lineno or stmt.lineno
 
 
 def _list_alternatives(symbol: str) -> list[str]:
@@ -452,11 +411,12 @@ def _group_by_scope(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST]]]
 
 
 def _list_variables(nodes: Sequence[ast.AST], scope: ast.AST) -> list[str]:
-    """Return the variables of a function in order of appearance."""
-    arguments = [a.arg for a in scope.args.args] if isinstance(scope, _SCOPES) else []
-    inner = [a.arg for node in nodes if isinstance(node, _SCOPES) for a in node.args.args]
+    """Return the variables of a function in order of appearance; none of a module."""
+    if not isinstance(scope, _SCOPES):
+        return []
+    arguments = [a.arg for node in (scope, *nodes) if isinstance(node, _SCOPES) for a in node.args.args]
     bound = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    return list(dict.fromkeys([*arguments, *inner, *bound])) if isinstance(scope, _SCOPES) else []
+    return list(dict.fromkeys([*arguments, *bound]))
 
 
 def _list_blocks(scope: ast.AST) -> Iterator[list[ast.stmt]]:

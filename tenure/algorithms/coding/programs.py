@@ -11,42 +11,31 @@ from tenure.algorithms.coding.mutation import normalize_source
 from tenure.algorithms.text.questions import format_heading
 from tenure.contracts.result.programs import Attempt, AttemptFailure, OriginalFile, SourceFile, parse_cases
 from tenure.contracts.run.run import RunLimits
-from tenure.contracts.sandbox import CallCase, InputFile, Language, SandboxLimits, SandboxOutcome, TestResult
+from tenure.contracts.sandbox import CallCase, InputFile, Language, SandboxLimits, SandboxOutcome
 
 MAX_PROGRAM_LENGTH = 60_000
 """Maximum characters of all files of a program."""
-
 MAX_HISTORY_LENGTH = 150_000
 """Maximum characters of code in all attempts of a run; the oldest attempts lose their code first."""
-
 MAX_FAILURES = 12
 """Maximum number of failures reported for an attempt."""
-
 MAX_OUTPUT_LENGTH = 4_000
 """Maximum characters of an output or a trace."""
 
 _PATH = re.compile(r"\w[\w-]*(?:[./]\w[\w-]*)*")
-_SUFFIXES: Final[Mapping[str, Language]] = {
-    ".py": "python",
-    ".js": "node",
-    ".mjs": "node",
-    ".cjs": "node",
-    ".sh": "shell",
+_SUFFIXES: Final[Mapping[Language, tuple[str, ...]]] = {
+    "python": (".py",),
+    "node": (".js", ".mjs", ".cjs"),
+    "shell": (".sh",),
 }
-_RESERVED_NAMES = (
-    "conftest.py",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "pytest.ini",
-    "pyproject.toml",
-    "tox.ini",
-    "setup.cfg",
+_RESERVED_NAMES = frozenset(
+    "conftest.py sitecustomize.py usercustomize.py pytest.ini pyproject.toml tox.ini setup.cfg".split()
 )
 
 
 def detect_language(path: str) -> Language | None:
     """Return the language of an executable file; None for other files."""
-    return next((language for suffix, language in _SUFFIXES.items() if path.endswith(suffix)), None)
+    return next((language for language, suffixes in _SUFFIXES.items() if path.endswith(suffixes)), None)
 
 
 _PROGRAMS: Final[Mapping[Language, str]] = {"python": "python", "node": "node", "shell": "sh"}
@@ -80,21 +69,14 @@ def is_test_file(path: str) -> bool:
 
 
 def find_program_fault(files: Sequence[SourceFile], tests: Iterable[str], languages: Sequence[Language]) -> str:
-    """Return the reason why files are not a valid program; empty if they are.
-
-    Args:
-        files: files of the program.
-        tests: names of the test files.
-        languages: available languages.
-    """
-    kept = set(tests)
+    """Return the reason why files are not a valid program in one of the languages; empty if they are."""
+    test_names = set(tests)
     for file in files:
-        name = file.path.rsplit("/", 1)[-1]
         if not _PATH.fullmatch(file.path):
             return f"{file.path!r} is not a valid file name in the program's folder"
-        if file.path in kept:
+        if file.path in test_names:
             return f"{file.path} belongs to the tests and cannot be changed"
-        if name in _RESERVED_NAMES:
+        if file.path.rsplit("/", 1)[-1] in _RESERVED_NAMES:
             return f"{file.path} would change how the tests are run"
         if (language := detect_language(file.path)) and language not in languages:
             return f"{file.path} needs {language}, which is not available"
@@ -196,7 +178,10 @@ def collect_failures(outcome: SandboxOutcome) -> tuple[AttemptFailure, ...]:
     if outcome.verdict == "passed":
         return ()
     failed = [test for test in outcome.tests if not test.passed]
-    reported = tuple(_build_failure(test) for test in failed[:MAX_FAILURES])
+    reported = tuple(
+        AttemptFailure(test=test.name, error=test.error or "it failed", trace=truncate_middle(test.trace))
+        for test in failed[:MAX_FAILURES]
+    )
     if reported and outcome.verdict == "failed":
         return reported
     ending = _describe_ending(outcome)
@@ -207,10 +192,6 @@ def has_only_import_errors(attempt: Attempt) -> bool:
     """Return whether all failures of a program are missing modules or names."""
     missing = ("ModuleNotFoundError: ", "ImportError: cannot import name ")
     return bool(attempt.failures) and all(failure.error.startswith(missing) for failure in attempt.failures)
-
-
-def _build_failure(test: TestResult) -> AttemptFailure:
-    return AttemptFailure(test=test.name, error=test.error or "it failed", trace=truncate_middle(test.trace))
 
 
 def _describe_ending(outcome: SandboxOutcome) -> AttemptFailure:
@@ -248,31 +229,33 @@ def select_best_attempt(attempts: Iterable[Attempt]) -> Attempt | None:
         passed = not attempt.failures
         return passed, attempt.passed, bool(attempt.files), generation, not attempt.notes, attempt.n
 
-    ranked = sorted(attempts, key=rank)
-    return ranked[-1] if ranked else None
+    return max(attempts, key=rank, default=None)
 
 
 def trim_history(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     """Remove code from old attempts to keep the history small; the best attempt keeps its code."""
-    kept = select_best_attempt(attempts)
-    left = MAX_HISTORY_LENGTH - (_count_characters(kept) if kept else 0)
+    best = select_best_attempt(attempts)
+    left = MAX_HISTORY_LENGTH - (_count_characters(best) if best else 0)
     slim: list[Attempt] = []
     for attempt in reversed(attempts):
-        if attempt is not kept:
+        if attempt is not best:
             left -= _count_characters(attempt)
-        slim.append(attempt if attempt is kept or left >= 0 else attempt.model_copy(update={"files": ()}))
+        slim.append(attempt if attempt is best or left >= 0 else attempt.model_copy(update={"files": ()}))
     return tuple(reversed(slim))
 
 
 def summarize_attempts(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     """Return the attempts for later prompts, with code and traces of the best one only."""
-    kept = select_best_attempt(attempts)
-    return tuple(attempt if attempt is kept else _summarize_attempt(attempt) for attempt in attempts)
-
-
-def _summarize_attempt(attempt: Attempt) -> Attempt:
-    failures = tuple(failure.model_copy(update={"trace": ""}) for failure in attempt.failures[:4])
-    return attempt.model_copy(update={"files": (), "stdout": "", "stderr": "", "failures": failures, "artifacts": ()})
+    best = select_best_attempt(attempts)
+    removed = {"files": (), "stdout": "", "stderr": "", "artifacts": ()}
+    return tuple(
+        attempt
+        if attempt is best
+        else attempt.model_copy(
+            update={**removed, "failures": tuple(one.model_copy(update={"trace": ""}) for one in attempt.failures[:4])}
+        )
+        for attempt in attempts
+    )
 
 
 def _count_characters(attempt: Attempt) -> int:

@@ -52,38 +52,26 @@ def compute_ochiai(tests: Sequence[LineCoverage]) -> dict[int, float]:
     return suspicion
 
 
-def rank_edits(source: str, suspicion: Mapping[int, float]) -> list[SourceEdit]:
-    """Return the edits of a source, most promising first; without suspicion all lines count equally."""
-    return sorted(generate_edits(source), key=lambda edit: -_estimate_promise(edit, suspicion))
-
-
 def generate_candidates(source: str, suspicion: Mapping[int, float]) -> Iterator[ProgramCandidate]:
-    """Yield distinct candidates with one edit, then with two.
+    """Yield distinct candidates with one edit, then with two, the most promising first; suspicion is by line."""
 
-    Args:
-        source: failing program.
-        suspicion: suspicion by line.
-    """
+    def estimate_promise(*edits: SourceEdit) -> float:
+        """Return the product of priors and suspicion; without suspicion all lines count equally."""
+        return math.prod(
+            KIND_PRIORS[edit.kind] * (max(suspicion.get(edit.line, 0.0), MIN_SUSPICION) if suspicion else 1.0)
+            for edit in edits
+        )
+
     known = {normalize_source(source)}
-    found = rank_edits(source, suspicion)
-    for group in (*((edit,) for edit in found), *_pair_edits(found[:MAX_PAIRED_EDITS], suspicion)):
+    edits = sorted(generate_edits(source), key=lambda edit: -estimate_promise(edit))
+    apart = ((a, b) for a, b in combinations(edits[:MAX_PAIRED_EDITS], 2) if not a.is_overlapping(b))
+    pairs = sorted(apart, key=lambda pair: -estimate_promise(*pair))
+    for group in (*((edit,) for edit in edits), *pairs):
         changed = apply_edits(source, group)
         form = normalize_source(changed)
         if form not in known:
             known.add(form)
             yield ProgramCandidate(changed, group, tuple(_describe_edit(source, edit) for edit in group))
-
-
-def _pair_edits(found: Sequence[SourceEdit], suspicion: Mapping[int, float]) -> list[tuple[SourceEdit, SourceEdit]]:
-    """Return pairs of non-overlapping edits, most promising first."""
-    apart = [(a, b) for a, b in combinations(found, 2) if not a.is_overlapping(b)]
-    return sorted(
-        apart, key=lambda pair: -_estimate_promise(pair[0], suspicion) * _estimate_promise(pair[1], suspicion)
-    )
-
-
-def _estimate_promise(edit: SourceEdit, suspicion: Mapping[int, float]) -> float:
-    return KIND_PRIORS[edit.kind] * (max(suspicion.get(edit.line, 0.0), MIN_SUSPICION) if suspicion else 1.0)
 
 
 def _describe_edit(source: str, edit: SourceEdit) -> str:

@@ -2,13 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tenure.algorithms.reasoning.short_answers import has_detail
-from tenure.algorithms.text.passage import Encoder
+from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import stem_words
 
 TERM_WEIGHT, DETAIL_WEIGHT = 0.5, 0.15
@@ -17,42 +17,25 @@ MIN_OWN_SIMILARITY = 0.12
 """Minimum similarity of an excerpt to the question without its title."""
 
 
-def score_answers(
-    questions: Sequence[str], units: Sequence[tuple[str, Sequence[str]]], wanted: Collection[str], encode: Encoder
-) -> NDArray[np.float32]:
-    """Score how well each of n units of text answers a question; about 1 for a good answer, −1 for an unrelated text.
+def score_answers(question: str, units: Sequence[tuple[str, str]], encode: Encoder) -> NDArray[np.float32]:
+    """Score how well each of n texts, with the titles of their sources, answers a question.
 
-    Args:
-        questions: the question in one or more forms; the detail that it asks for is that of the first form.
-        units: title of the source and sentences of each unit.
-        wanted: stems of the question's words.
-        encode: sentence encoder.
+    The score is about 1 for a good answer, and −1 for an unrelated text.
     """
-    own = _compute_similarities(questions, [("", sentences) for _, sentences in units], encode)
-    titled = _compute_similarities(questions, [(f"{title}: ", sentences) for title, sentences in units], encode)
-    texts = [" ".join(sentences) for _, sentences in units]
-    words = [f"{title} {text}" for (title, _), text in zip(units, texts, strict=True)]
-    details = np.asarray([has_detail(questions[0], text) for text in texts], dtype=np.float32)
-    terms = _compute_overlap(words, set(wanted))
+    asked = encode([question])[0]
+    own: Vectors = encode([text for _, text in units]) @ asked
+    titled = encode([f"{title}: {text}" for title, text in units]) @ asked
+    details = np.asarray([has_detail(question, text) for _, text in units], dtype=np.float32)
+    terms = _compute_overlap(set(stem_words(question)), [f"{title} {text}" for title, text in units])
     score: NDArray[np.float32] = ((own + titled) / 2 + TERM_WEIGHT * terms + DETAIL_WEIGHT * details).astype(np.float32)
     score[own < MIN_OWN_SIMILARITY] = -1.0
     return score
 
 
-def _compute_similarities(
-    questions: Sequence[str], units: Sequence[tuple[str, Sequence[str]]], encode: Encoder
-) -> NDArray[np.float32]:
-    """Return the mean similarity of the questions to the best sentence of each of n units, after the unit's prefix."""
-    near = encode([prefix + text for prefix, sentences in units for text in sentences]) @ encode(list(questions)).T
-    starts = np.cumsum([0, *(len(sentences) for _, sentences in units[:-1])])
-    best: NDArray[np.float32] = np.maximum.reduceat(near.mean(axis=1), starts)
-    return best
-
-
-def _compute_overlap(texts: Sequence[str], wanted: set[str]) -> NDArray[np.float32]:
-    """Return the share of wanted words in each of n texts, weighted by inverse document frequency."""
-    held = [wanted.intersection(stem_words(text)) for text in texts]
-    frequency = Counter(word for words_held in held for word in words_held)
-    weight = {word: math.log(1 + len(texts) / (1 + frequency[word])) for word in wanted}
+def _compute_overlap(stems: set[str], texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return the share of stems in each of n texts, weighted by inverse document frequency."""
+    shared = [stems.intersection(stem_words(text)) for text in texts]
+    frequency = Counter(stem for own in shared for stem in own)
+    weight = {stem: math.log(1 + len(texts) / (1 + frequency[stem])) for stem in stems}
     whole = sum(weight.values()) or 1.0
-    return np.asarray([sum(weight[word] for word in sorted(found)) / whole for found in held], dtype=np.float32)
+    return np.asarray([sum(weight[stem] for stem in sorted(own)) / whole for own in shared], dtype=np.float32)

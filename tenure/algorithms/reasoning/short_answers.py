@@ -98,18 +98,18 @@ def is_number_question(question: str) -> bool:
 
 
 def find_short_answer(question: str, sentences: Sequence[tuple[str, str]]) -> ShortAnswer | None:
-    """Find the short answer to a question; None if it has none, or no sentence states it clearly.
+    """Find the short answer to a direct question; None if it has none, or no sentence states it clearly.
 
-    Args:
-        question: one direct question.
-        sentences: title of the document and text of each sentence, best first.
+    The sentences come best first, each after the title of its document.
     """
     asked = question[:_MAX_QUESTION_CHARACTERS]
     kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(asked)), None)
     if kind is None or _is_explanation(asked) or _is_nested(asked):
         return None
     stems = set(stem_words(_KINDS[kind].sub(" ", asked)))
-    required = _list_required_stems(asked)
+    # The sentence or its title must contain the names and numbers of the question.
+    names = " ".join(extract_entity_spellings(asked).values())
+    required = {*stem_words(names), *(stem for stem in stem_words(asked) if stem.isdigit())}
     best: tuple[float, ShortAnswer] | None = None
     for number, (title, text) in enumerate(sentences):
         title_stems = set(stem_words(title))
@@ -154,12 +154,6 @@ def _is_nested(question: str) -> bool:
     for name in extract_entity_spellings(question).values():
         plain = plain.replace(name, " ")
     return len(_INTERROGATIVE.findall(plain)) > 1 or len(re.findall(r"\bof\b", plain)) > 1
-
-
-def _list_required_stems(question: str) -> frozenset[str]:
-    """Return the stems of names and numbers in a question, which the sentence or its title must contain."""
-    names = " ".join(extract_entity_spellings(question).values())
-    return frozenset(stem_words(names)) | {stem for stem in stem_words(question) if stem.isdigit()}
 
 
 def _find_candidates(kind: AnswerKind, question: str, text: str) -> Iterator[tuple[int, str]]:

@@ -38,36 +38,20 @@ _ASKS_WHY: Final = re.compile(r"\s*why\b", re.IGNORECASE)
 def choose_reasoning_strategy(
     question: str, query_type: QueryType | None, complexity: Complexity, requested: ReasoningChoice | None = None
 ) -> ReasoningChoice:
-    """Choose the reasoning strategy of a question: the requested one, else by query type; none for a simple question.
-
-    Args:
-        question: the question.
-        query_type: type of the question; None to classify it.
-        complexity: effort that the question deserves.
-        requested: strategy that the user requested.
-    """
+    """Choose the reasoning strategy: the requested one, none for a simple question, else by the type of the question."""
     if requested or complexity == "simple":
         return requested or "none"
     resolved_type = query_type or classify_query(question).primary
+    if resolved_type == "factual" and any(part.needs for part in decompose_question(question)):
+        return "multi_hop"
     if resolved_type == "factual":
-        return _choose_factual_strategy(question)
+        return "self_consistency" if answers.is_factoid_question(question) else "none"
     asks_why = _ASKS_WHY.match(question) or (resolved_type == "analytical" and _WHY.search(question))
     return "causal" if asks_why else STRATEGY_BY_QUERY_TYPE[resolved_type]
 
 
-def _choose_factual_strategy(question: str) -> ReasoningChoice:
-    if any(part.needs for part in decompose_question(question)):
-        return "multi_hop"
-    return "self_consistency" if answers.is_factoid_question(question) else "none"
-
-
 def describe_chain(steps: Iterable[tuple[str, str]], answer: str) -> str:
-    """Return the names of a chain of facts in one line, its end last; empty without a chain.
-
-    Args:
-        steps: kind and link of each step.
-        answer: conclusion in a few words.
-    """
+    """Return the names of a chain of facts in one line, the answer last, by kind and link of each step; else empty."""
     names = [link for kind, link in steps if kind == "hop" and link]
     chain = tuple(dict.fromkeys((*names, answer.strip().rstrip("."))))
     return " → ".join(chain) if names and all(chain) and len(chain) > 1 else ""
@@ -107,17 +91,13 @@ class AnswerVotes(NamedTuple):
 
 def count_votes(answers: Sequence[str]) -> list[AnswerVotes]:
     """Group equivalent answers, most votes first, then in order of appearance; empty answers do not count."""
-    groups: list[list[int]] = []
+    groups: dict[int, list[int]] = {}
     voters = [n for n, answer in enumerate(answers) if answer.strip()]
     for n in voters:
-        for group in groups:
-            if is_same_answer(answers[group[0]], answers[n]):
-                group.append(n)
-                break
-        else:
-            groups.append([n])
-    sorted_groups = sorted(groups, key=lambda group: (-len(group), group[0]))
-    return [AnswerVotes(tuple(group), len(group) / len(voters)) for group in sorted_groups]
+        first = next((first for first in groups if is_same_answer(answers[first], answers[n])), n)
+        groups.setdefault(first, []).append(n)
+    ranked = sorted(groups.values(), key=lambda group: -len(group))
+    return [AnswerVotes(tuple(group), len(group) / len(voters)) for group in ranked]
 
 
 def is_same_answer(first: str, second: str) -> bool:
@@ -171,16 +151,11 @@ def to_drafts(reasoning: Reasoning) -> tuple[Draft, ...]:
 
 
 def apply_verification(reasoning: Reasoning, checked: Sequence[Draft]) -> Reasoning | None:
-    """Return a line of reasoning with the results of its verification; None if too few sentences remain.
+    """Return a line of reasoning with its sentences after verification; None if too few of them remain.
 
-    A step that follows from a removed step is removed as well.
-
-    Args:
-        reasoning: the line of reasoning.
-        checked: its sentences after verification; empty drafts for removed sentences.
+    A removed sentence is an empty draft, and a step that follows from it is removed as well.
     """
-    checked_claims = [draft.claims[0] if draft.claims else None for draft in checked]
-    claims = [claim if claim and claim.citations else None for claim in checked_claims]
+    claims = [next((claim for claim in draft.claims[:1] if claim.citations), None) for draft in checked]
     numbers: dict[int, int] = {}
     steps: list[ReasoningStep] = []
     for n, (step, claim) in enumerate(zip(reasoning.steps, claims, strict=False), 1):

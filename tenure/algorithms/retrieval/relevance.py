@@ -81,7 +81,7 @@ def assess_findings(
 
 
 def cluster_vectors(vectors: Vectors, min_similarity: float, min_size: int, max_groups: int) -> list[list[int]]:
-    """Cluster unit vectors, shape (n, d), greedily around their densest members; return lists of indexes, densest first.
+    """Return clusters of unit vectors, shape (n, d), around their densest members, as lists of indexes, densest first.
 
     A member of a cluster has a minimum cosine similarity to its centre, which comes first.
     """

@@ -73,19 +73,19 @@ def _extract_valid_parts(piece: str) -> Iterator[str]:
 
 def collect_imports(tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return the modules that tests import, each with the names that the tests use from it."""
-    found: dict[str, list[str]] = {}
-    for tree in map(parse_python, tests):
-        for node in ast.walk(tree) if tree else ():
+    modules: dict[str, list[str]] = {}
+    for tree in filter(None, map(parse_python, tests)):
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.setdefault(node.module, []).extend(alias.name for alias in node.names)
+                modules.setdefault(node.module, []).extend(alias.name for alias in node.names)
             elif isinstance(node, ast.Import):
                 for alias in node.names:
-                    found.setdefault(alias.name, []).extend(_list_attributes(tree, alias.asname or alias.name))
-    return {module: tuple(dict.fromkeys(names)) for module, names in found.items()}
+                    used = _list_attributes(ast.walk(tree), alias.asname or alias.name)
+                    modules.setdefault(alias.name, []).extend(used)
+    return {module: tuple(dict.fromkeys(names)) for module, names in modules.items()}
 
 
-def _list_attributes(tree: ast.Module | None, module: str) -> list[str]:
-    nodes = ast.walk(tree) if tree else ()
+def _list_attributes(nodes: Iterable[ast.AST], module: str) -> list[str]:
     return [
         node.attr
         for node in nodes
@@ -104,21 +104,16 @@ def rank_code(wanted: Sequence[str], question: str, candidates: Iterable[str]) -
     A block matches if it defines a wanted name. Without wanted names, it matches if all words of a defined name occur
     in the question. The number of words shared with the question breaks ties.
     """
-    question_stems = set(stem_words(question))
+    stems = set(stem_words(question))
 
     def compute_score(code: str) -> tuple[int, int]:
         names = list_definitions(code)
-        hits = sum(name in names for name in wanted) if wanted else _count_described_names(names, question_stems)
-        return hits, len(question_stems & set(stem_words(code)))
+        described = (set(stem_words(name.replace("_", " "))) for name in names)
+        hits = (name in names for name in wanted) if wanted else (bool(own) and own <= stems for own in described)
+        return sum(hits), len(stems & set(stem_words(code)))
 
     scored = [(compute_score(code), code) for code in dict.fromkeys(candidates)]
     return [code for score, code in sorted(scored, key=lambda item: item[0], reverse=True) if score[0]]
-
-
-def _count_described_names(names: Sequence[str], question_stems: set[str]) -> int:
-    """Count the names whose words all occur in the question."""
-    words = [set(stem_words(name.replace("_", " "))) for name in names]
-    return sum(bool(name_words) and name_words <= question_stems for name_words in words)
 
 
 def extract_examples(text: str) -> tuple[CodeExample, ...]:

@@ -55,14 +55,10 @@ def _parse_number(text: str | None) -> int | None:
 
 
 def _build_range(year: int, month: int | None, day: int | None) -> DateRange | None:
+    last_month = 12 if month is None else month
     try:
         first = date(year, 1 if month is None else month, 1 if day is None else day)
+        last = first.replace(month=last_month, day=day or calendar.monthrange(year, last_month)[1])
     except ValueError:
         return None
-    if day is not None:
-        last = first
-    elif month is not None:
-        last = first.replace(day=calendar.monthrange(year, month)[1])
-    else:
-        last = first.replace(month=12, day=31)
     return DateRange(first.isoformat(), last.isoformat())

@@ -202,14 +202,13 @@ def find_conflicting_details(claim: str, sources: Sequence[str], context: Sequen
     In contrast to `find_unsupported_details`, a claim may count, round, compute or conclude: a small number conflicts
     only if it is a measure, or larger than every number of the same thing in the evidence; any other number may be the
     rounded form of a number of the source, or follow from two of them; and a name only has to occur somewhere in the
-    evidence, in any form of the word.
-
-    Args:
-        claim: statement that a reader has judged as supported.
-        sources: texts of its sources, with titles and headings.
-        context: all other texts that the author of the claim has read.
+    evidence, in any form of the word: in the sources, or in the context, which the author of the claim has read too.
     """
-    missing = [one for one in find_missing_numbers(claim, *sources) if not _is_count(one)]
+    missing = [
+        number
+        for number in find_missing_numbers(claim, *sources)
+        if number.value > MAX_COUNT or not number.value.is_integer()
+    ]
     values = sorted({one.value for source in sources for one in extract_numbers(source)}) if missing else []
     numbers = sorted(f"{one.value:g}" for one in missing if not _is_derived(one.value, values))
     names = [
@@ -227,21 +226,12 @@ def _list_prefixes(text: str) -> frozenset[str]:
     return frozenset(word[:_MIN_SHARED_PREFIX] for word in split_words(text))
 
 
-def _is_count(number: NumberMention) -> bool:
-    return number.value <= MAX_COUNT and number.value == int(number.value)
-
-
 _MIN_QUOTIENT_DIGITS = 3
 """Minimum significant digits of a share, a rate of change or a ratio; shorter ones agree with some pair by chance."""
 
 
 def _is_derived(value: float, known: Sequence[float]) -> bool:
-    """Return whether a number is a rounded known one, or follows from two of them.
-
-    Args:
-        value: the number.
-        known: known numbers in ascending order.
-    """
+    """Return whether a number is a rounded known one, or follows from two of them, which are in ascending order."""
     digits = f"{value:.10g}"
     decimals = len(digits.partition(".")[2])
     tolerance = 0.5 * 10**-decimals + 1e-9
@@ -294,13 +284,13 @@ def _list_quantities(thing: str, texts: Sequence[str]) -> set[float]:
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
 def _group_quantities(text: str) -> Mapping[str, set[float]]:
     """Return the numbers of a text by the stem of the word after each."""
-    found: dict[str, set[float]] = {}
+    quantities: dict[str, set[float]] = {}
     for number, thing in _QUANTITY.findall(text):
         value = _NUMBER_WORDS.get(number.lower())
         mentions = {value} if value is not None else {one.value for one in extract_numbers(number)}
         for stem in stem_words(thing):
-            found.setdefault(stem, set()).update(mentions)
-    return found
+            quantities.setdefault(stem, set()).update(mentions)
+    return quantities
 
 
 def _find_misquotations(claim: str, sources: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import dropwhile
 from typing import NamedTuple
 
 from tenure.algorithms.text.sentences import STOP_WORDS
@@ -41,10 +41,7 @@ class NamedEntities(NamedTuple):
 @lru_cache(maxsize=50_000)
 def normalize_name(text: str) -> str:
     """Return the key of a name; empty if the name is too short."""
-    words = _normalize_words(text)
-    while words and words[0] in _ARTICLES:
-        words = words[1:]
-    joined = " ".join(words)
+    joined = " ".join(dropwhile(_ARTICLES.__contains__, _normalize_words(text)))
     return joined if len(joined) >= _MIN_CHARACTERS else ""
 
 
@@ -69,17 +66,15 @@ def extract_entity_spellings(text: str) -> dict[str, str]:
     names: dict[str, str] = {}
     for match in _find_entities(text):
         if not match.is_sentence_start:
-            names.setdefault(match.key, _drop_words(match.text, match.skipped))
+            names.setdefault(match.key, match.spelling)
     return names
 
 
 class _EntityMatch(NamedTuple):
     key: str
     words: list[str]
-    text: str
-    """Match of the name pattern."""
-    skipped: int
-    """Number of leading words that belong to the sentence and not to the name."""
+    spelling: str
+    """The name as it is written, without trailing punctuation and possessive."""
     is_sentence_start: bool
     """Whether it is a single word that may be capitalised only because it begins a sentence."""
 
@@ -87,17 +82,14 @@ class _EntityMatch(NamedTuple):
 def _find_entities(text: str) -> Iterator[_EntityMatch]:
     for match in _NAME.finditer(text):
         all_words = _normalize_words(match.group())
-        words = _strip_sentence_start(all_words)
+        # Stop words and numbers at the start belong to the sentence: "In 1694 the Bank" becomes "Bank".
+        words = list(dropwhile(lambda word: word in STOP_WORDS or word.isdigit(), all_words))
         name = normalize_name(" ".join(words))
         if name:
             at_start = len(all_words) == 1 and _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()])
-            yield _EntityMatch(name, words, match.group(), len(all_words) - len(words), bool(at_start))
-
-
-def _drop_words(text: str, number: int) -> str:
-    """Return a name from word `number` (from 0) on, without trailing punctuation and possessive."""
-    start = next(islice((match.start() for match in _WORD.finditer(text)), number, None), 0)
-    return _TAIL.sub("", text[start:])
+            starts = [word.start() for word in _WORD.finditer(match.group())]
+            first = starts[len(all_words) - len(words)] if len(starts) == len(all_words) else 0
+            yield _EntityMatch(name, words, _TAIL.sub("", match.group()[first:]), bool(at_start))
 
 
 def list_ngram_keys(text: str) -> tuple[str, ...]:
@@ -107,18 +99,9 @@ def list_ngram_keys(text: str) -> tuple[str, ...]:
 
 def _normalize_words(text: str) -> list[str]:
     """Return the words in lower case, without accents and possessive."""
-    if text.isascii():
-        plain = text
-    else:
-        plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    decomposed = text if text.isascii() else unicodedata.normalize("NFKD", text)
+    plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return [word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(plain.lower())]
-
-
-def _strip_sentence_start(words: list[str]) -> list[str]:
-    """Remove leading stop words and numbers of a sentence from a name: "In 1694 the Bank" becomes "Bank"."""
-    while words and (words[0] in STOP_WORDS or words[0].isdigit()):
-        words = words[1:]
-    return words
 
 
 def _generate_ngrams(words: Sequence[str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 
+from tenure.algorithms.text.grammar.vocabulary import AUXILIARY_WORDS, is_base_verb, is_finite_verb
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import Sentence, split_words
@@ -50,18 +51,6 @@ _POINTER = re.compile(
 _CITATION_MARK = re.compile(r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
 _THANKS = re.compile(r"\b(?:thank(?:s| you)?|grateful|acknowledg\w+)\b", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^(?:(?:\d{1,3}|[a-z])[.)]|[A-Z]\))\s")
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|must|shall|should|will|would|does|do|did|isn't|"
-    r"aren't|can't|cannot|don't|doesn't|won't|becomes?|became|uses?|used|makes?|made|gives?|gave|takes?|took|needs?|"
-    r"means?|meant|keeps?|kept|runs?|ran|goes|went|comes?|came|gets?|got|holds?|held|says?|said|tells?|told|shows?|"
-    r"showed|works?|worked|allows?|allowed|provides?|provided|defines?|defined|describes?|described|contains?|returns?|"
-    r"returned|requires?|required|supports?|supported|proposes?|proposed|adds?|added|creates?|created|calls?|called|"
-    r"reads?|writes?|wrote|starts?|started|stops?|stopped|ends?|ended|leads?|led|causes?|caused|includes?|included|"
-    r"applies|applied|follows?|followed|specif(?:y|ies|ied)|introduced?s?|replaced?s?|depends?|expects?|treats?|"
-    r"stores?|stored|sends?|sent|waits?|waited|finds?|found|chooses?|chose|lets?|remains?|consists?|refers?|ensures?|"
-    r"enables?|enabled|prevents?|avoids?|reduces?|reduced|increases?|increased|improves?|improved|changes?|changed)\b",
-    re.IGNORECASE,
-)
 _INFLECTED = re.compile(r"(?<!['’s])s$|ed$")
 _BEFORE_NOUN = frozenset("a an the of for in on by with and or to from at as its their these those this that".split())
 BACK_MATTER_HEADINGS = frozenset(
@@ -79,12 +68,13 @@ def is_complete_sentence(sentence: Sentence, min_words: int = MIN_SENTENCE_WORDS
     """Return whether a sentence is quotable: complete, of reasonable length, without references to other places."""
     text = sentence.text
     count = len(split_words(text))
+    first = text.lstrip("\"“'‘(")[:1]
     letters = sum(character.isalpha() or character.isspace() for character in text)
     return (
         min_words <= count <= MAX_SENTENCE_WORDS
         and len(text) <= MAX_SENTENCE_CHARACTERS
         and text.endswith(_ENDS)
-        and _starts_sentence(text)
+        and (first.isupper() or first.isdigit())
         and not _ENUMERATED.match(text)
         and (not needs_verb or _has_verb(text))
         and text.count("(") == text.count(")")
@@ -99,17 +89,12 @@ def is_complete_sentence(sentence: Sentence, min_words: int = MIN_SENTENCE_WORDS
     )
 
 
-def _starts_sentence(text: str) -> bool:
-    """Return whether a text starts with a capital letter or a digit, also inside a quotation mark or a parenthesis."""
-    first = text.lstrip("\"“'‘(")[:1]
-    return first.isupper() or first.isdigit()
-
-
 def _has_verb(text: str) -> bool:
-    """Return whether a text has a finite verb: a common one, or an inflected word in a verb position."""
-    return bool(_VERB.search(text)) or any(
+    """Return whether a text has a finite verb: a known one, or an inflected word in a verb position."""
+    words = split_words(text)
+    return any(word in AUXILIARY_WORDS or is_base_verb(word) or is_finite_verb(word) for word in words) or any(
         len(word) > 3 and _INFLECTED.search(word) and before not in _BEFORE_NOUN
-        for before, word in pairwise(split_words(text)[:10])
+        for before, word in pairwise(words[:10])
     )
 
 
@@ -124,17 +109,13 @@ def has_back_reference(sentence: str) -> bool:
 def make_standalone(text: str, title: str) -> str:
     """Rewrite a sentence as the start of a paragraph.
 
-    A leading connective is removed, and the title replaces "this document".
+    A leading connective is removed, and the title, or the number at its start, replaces "this document".
     """
     stripped = _CONNECTIVE.sub("", text)
-    standalone = _DEIXIS.sub(lambda _: _format_document_name(title), stripped) if title else stripped
-    return standalone if standalone == text else standalone[0].upper() + standalone[1:]
-
-
-def _format_document_name(title: str) -> str:
-    """Return the document number at the start of a title, otherwise the quoted title."""
     numbered = _NUMBERED.match(title)
-    return numbered.group() if numbered else f"“{shorten(title, MAX_TITLE_CHARACTERS)}”"
+    name = numbered.group() if numbered else f"“{shorten(title, MAX_TITLE_CHARACTERS)}”"
+    standalone = _DEIXIS.sub(lambda _: name, stripped) if title else stripped
+    return standalone if standalone == text else standalone[0].upper() + standalone[1:]
 
 
 def is_back_matter(passage: Passage) -> bool:

@@ -27,16 +27,11 @@ def describe_generations(passages: Sequence[Passage]) -> tuple[str, ...]:
             families.setdefault(family, {}).setdefault(version, []).append(number)
     return tuple(
         "The same document in several versions or dates, oldest first: "
-        + "; ".join(f"{_join('passage', versions[version])} of {_format(version)}" for version in sorted(versions))
+        + "; ".join(
+            f"passage{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))} of {'.'.join(map(str, version))}"
+            for version, numbers in sorted(versions.items())
+        )
         + ". If they differ, the newest holds today and an older one held in its time."
         for versions in families.values()
         if len(versions) > 1
     )
-
-
-def _join(noun: str, numbers: Sequence[int]) -> str:
-    return f"{noun}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
-
-
-def _format(version: tuple[int, ...]) -> str:
-    return ".".join(map(str, version))

@@ -29,15 +29,12 @@ def compute_fingerprint(text: str) -> Fingerprint:
         " ".join(words[start : start + _SHINGLE_WORDS])
         for start in range(max(len(words) - _SHINGLE_WORDS + 1, min(len(words), 1)))
     }
-    return tuple(sorted(map(_hash_shingle, shingles))[:MAX_FINGERPRINT_HASHES])
+    digests = (hashlib.blake2b(shingle.encode(), digest_size=8).digest() for shingle in shingles)
+    # 63 bits fit into a signed 64-bit column.
+    return tuple(sorted(int.from_bytes(digest, "big") >> 1 for digest in digests)[:MAX_FINGERPRINT_HASHES])
 
 
 def estimate_similarity(a: Fingerprint, b: Fingerprint) -> float:
     """Estimate the Jaccard similarity of two texts from their fingerprints; 0 if one has no words."""
     sketch = sorted(set(chain(a, b)))[:MAX_FINGERPRINT_HASHES]
     return len(set(sketch).intersection(a, b)) / len(sketch) if a and b else 0.0
-
-
-def _hash_shingle(shingle: str) -> int:
-    # 63 bits fit into a signed 64-bit column.
-    return int.from_bytes(hashlib.blake2b(shingle.encode(), digest_size=8).digest(), "big") >> 1

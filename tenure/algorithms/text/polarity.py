@@ -1,8 +1,8 @@
 """Compare the polarity of two statements by negations and antonyms, with English word lists."""
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
+from typing import Final
 
 from tenure.algorithms.text.sentences import split_words
 
@@ -71,7 +71,7 @@ def count_negations(text: str) -> int:
 
 def _are_antonyms(a: str, b: str) -> bool:
     """Return whether two words are on opposite sides of a row of antonyms."""
-    return any((row, 1 - side) in _build_antonym_table().get(b, ()) for row, side in _build_antonym_table().get(a, ()))
+    return any((row, 1 - side) in _SIDES.get(b, ()) for row, side in _SIDES.get(a, ()))
 
 
 @lru_cache(maxsize=20_000)
@@ -79,12 +79,9 @@ def _is_negation(word: str) -> bool:
     return bool(_NEGATION.fullmatch(word))
 
 
-@lru_cache(maxsize=1)
-def _build_antonym_table() -> Mapping[str, frozenset[tuple[int, int]]]:
-    """Return the rows and sides of each word in the antonym list."""
-    table: dict[str, set[tuple[int, int]]] = {}
-    for row, line in enumerate(_ANTONYMS.strip().splitlines()):
-        for side, listed in enumerate(line.split("|")):
-            for word in listed.split():
-                table.setdefault(word, set()).add((row, side))
-    return {word: frozenset(sides) for word, sides in table.items()}
+_SIDES: Final[dict[str, set[tuple[int, int]]]] = {}
+"""Rows of the antonym list and sides of each word."""
+for _row, _line in enumerate(_ANTONYMS.strip().splitlines()):
+    for _side, _listed in enumerate(_line.split("|")):
+        for _word in _listed.split():
+            _SIDES.setdefault(_word, set()).add((_row, _side))

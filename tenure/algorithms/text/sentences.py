@@ -141,10 +141,8 @@ def stem_word(word: str) -> str:
     return str(Stemmer.Stemmer("english", 0).stemWord(word))
 
 
-@lru_cache(maxsize=1)
-def _list_stop_stems() -> frozenset[str]:
-    """Return the stems of the stop words, so that "making" is a stop word like "make"."""
-    return frozenset(stem_word(word) for word in STOP_WORDS)
+_STOP_STEMS = frozenset(map(stem_word, STOP_WORDS))
+"""Stems of the stop words, so that "making" is a stop word like "make"."""
 
 
 def split_words(text: str) -> list[str]:
@@ -154,11 +152,10 @@ def split_words(text: str) -> list[str]:
 
 def stem_words(text: str) -> list[str]:
     """Return the stems of the content words of a text, in order, with repetitions (Porter2 stemmer)."""
-    stop_stems = _list_stop_stems()
     return [
         stem
         for word in split_words(text)
-        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()) and (stem := stem_word(word)) not in stop_stems
+        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()) and (stem := stem_word(word)) not in _STOP_STEMS
     ]
 
 

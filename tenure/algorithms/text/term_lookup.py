@@ -20,11 +20,6 @@ def compile_term_pattern(term: str) -> re.Pattern[str]:
 def is_definition(sentence: str, term: str) -> bool:
     """Return whether a sentence defines a term."""
     words = r"\s+".join(re.escape(word) for word in term.split())
-    pattern = rf"^(?:\W*(?:an?|the)\s+)?[\"“'‘]?{words}[\"”'’]?{_BETWEEN}(?:{_DEFINING_VERB})"
-    return bool(re.match(pattern, sentence, re.IGNORECASE) or _is_naming(sentence, words))
-
-
-def _is_naming(sentence: str, words: str) -> bool:
-    return bool(
-        re.search(rf"\b(?:called|known\s+as|termed|named)\s+(?:an?\s+|the\s+)?[\"“'‘]?{words}\b", sentence, re.I)
-    )
+    defined = rf"^(?:\W*(?:an?|the)\s+)?[\"“'‘]?{words}[\"”'’]?{_BETWEEN}(?:{_DEFINING_VERB})"
+    named = rf"\b(?:called|known\s+as|termed|named)\s+(?:an?\s+|the\s+)?[\"“'‘]?{words}\b"
+    return bool(re.match(defined, sentence, re.IGNORECASE) or re.search(named, sentence, re.IGNORECASE))

@@ -9,6 +9,7 @@ name that looks like a host).
 import re
 from ipaddress import AddressValueError, IPv6Address
 from typing import NamedTuple
+from urllib.parse import urljoin
 
 import idna
 
@@ -107,19 +108,13 @@ def resolve_url(base: str, reference: str) -> str:
         InvalidUrlError: the base or the target is not the URL of a web page.
     """
     reference = reference.strip()
-    if _SCHEME.match(reference):
+    # `urljoin` drops what `parse_url` refuses, and joins `https:page` and `///page` with the host of the base.
+    if _SCHEME.match(reference) or _HIDDEN.search(reference):
         return canonicalize_url(reference)
     start = parse_url(base)
     if reference.startswith("//"):
         return canonicalize_url(f"{start.scheme}:{reference}")
-    path = start.target.partition("?")[0]
-    if reference.startswith("/"):
-        return canonicalize_url(start.origin + reference)
-    if reference.startswith("?"):
-        return canonicalize_url(start.origin + path + reference)
-    if not reference or reference.startswith("#"):
-        return str(start)
-    return canonicalize_url(f"{start.origin}{path.rpartition('/')[0]}/{reference}")
+    return canonicalize_url(urljoin(str(start), reference))
 
 
 def extract_host(url: str) -> str:
@@ -188,15 +183,11 @@ def _normalize_host(text: str) -> str:
 
 def _normalize_escapes(text: str) -> str:
     """Percent-encode exactly the characters that need it."""
-    text = _NOT_IN_URL.sub(lambda found: "".join(f"%{byte:02X}" for byte in _encode(found[0])), text)
+    # Lone surrogates are replaced.
+    text = _NOT_IN_URL.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), text)
     return _ESCAPED.sub(
-        lambda found: char if (char := chr(int(found[1], 16))) in _UNRESERVED else found[0].upper(), text
+        lambda match: char if (char := chr(int(match[1], 16))) in _UNRESERVED else match[0].upper(), text
     )
-
-
-def _encode(text: str) -> bytes:
-    """Encode a text as UTF-8; lone surrogates are replaced."""
-    return text.encode("utf-8", "replace")
 
 
 def _normalize_path(path: str) -> str:
@@ -226,13 +217,7 @@ def _normalize_query(query: str) -> str:
 
 
 def find_domain_violation(url: str, domains: tuple[str, ...], excluded_domains: tuple[str, ...]) -> str:
-    """Return the reason why a run may not fetch a URL; empty if it may.
-
-    Args:
-        url: URL of the page.
-        domains: allowed domains; empty to allow all.
-        excluded_domains: forbidden domains.
-    """
+    """Return the reason why a run may not fetch a URL; empty if it may. Without `domains`, all others are allowed."""
     try:
         host = extract_host(url)
     except InvalidUrlError as error:

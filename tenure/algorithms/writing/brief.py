@@ -349,8 +349,7 @@ def _list_statements(question: str, passage: Passage, pieces: Sequence[ExcerptPi
 
 def _score_statements(question: str, statements: Sequence[_Statement], encode: Encoder) -> NDArray[np.float32]:
     """Score statements as answers to a question in the language of the encoder; −1 for one without text."""
-    units = [(one.origin, [one.text]) for one in statements]
-    scores = score_answers((question,), units, set(stem_words(question)), encode)
+    scores = score_answers(question, [(one.origin, one.text) for one in statements], encode)
     scores[[not one.text for one in statements]] = -1.0
     return scores
 

@@ -6,13 +6,12 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.coding.mutation import normalize_source
+from tenure.algorithms.coding.mutation import generate_edits, normalize_source
 from tenure.algorithms.coding.repair import (
     MAX_PAIRED_EDITS,
     LineCoverage,
     compute_ochiai,
     generate_candidates,
-    rank_edits,
 )
 from tests.support.tiers import slow
 
@@ -43,8 +42,10 @@ def test_suspicion_is_between_zero_and_one(tests: list[LineCoverage]) -> None:
 
 def test_edits_are_ranked_by_suspicion() -> None:
     """Without suspicion the kinds of edits decide."""
-    assert {edit.line for edit in rank_edits(SOURCE, {4: 1.0, 2: 0.1})[:5]} == {4}
-    assert rank_edits(SOURCE, {})[0].kind in ("comparison", "operator")
+    suspected = islice(generate_candidates(SOURCE, {4: 1.0, 2: 0.1}), 5)
+
+    assert {candidate.edits[0].line for candidate in suspected} == {4}
+    assert next(generate_candidates(SOURCE, {})).edits[0].kind in ("comparison", "operator")
 
 
 @slow
@@ -54,7 +55,7 @@ def test_single_edits_precede_pairs() -> None:
     sizes = [len(candidate.changes) for candidate in found]
 
     assert sizes == sorted(sizes) and set(sizes) == {1, 2}
-    assert len(found) <= len(rank_edits(SOURCE, {})) + MAX_PAIRED_EDITS**2
+    assert len(found) <= len(generate_edits(SOURCE)) + MAX_PAIRED_EDITS**2
     both = "def f(a, b):\n    if a <= b:\n        return a\n    return b\n"
     assert normalize_source(both) in {normalize_source(candidate.source) for candidate in found}
 

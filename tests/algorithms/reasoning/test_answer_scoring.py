@@ -5,24 +5,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.reasoning.answer_scoring import score_answers
-from tenure.algorithms.text.sentences import stem_words
 from tests.support.worlds import encode
 
 QUESTION = "When was the tower of Marrow Point built?"
-WANTED = frozenset(stem_words(QUESTION))
 
 
-def score(*units: tuple[str, list[str]]) -> list[float]:
+def score(*units: tuple[str, str]) -> list[float]:
     """Score units for the question about the tower."""
-    return [float(one) for one in score_answers((QUESTION,), units, WANTED, encode)]
+    return [float(one) for one in score_answers(QUESTION, units, encode)]
 
 
 def test_the_answer_has_the_best_score() -> None:
     """A sentence with the requested date is better than one without, and both are better than another subject."""
     dated, undated, other = score(
-        ("Lights", ["The tower of Marrow Point was built in 1828."]),
-        ("Lights", ["The tower of Marrow Point was built of stone."]),
-        ("Lights", ["A lamp of oil was lit by the keeper in 1828."]),
+        ("Lights", "The tower of Marrow Point was built in 1828."),
+        ("Lights", "The tower of Marrow Point was built of stone."),
+        ("Lights", "A lamp of oil was lit by the keeper in 1828."),
     )
 
     assert dated > undated > other
@@ -31,9 +29,9 @@ def test_the_answer_has_the_best_score() -> None:
 def test_a_title_completes_a_sentence() -> None:
     """A sentence is read with the title of its document, but the title alone is no answer."""
     titled, untitled, unrelated = score(
-        ("Marrow Point", ["The tower was built in 1828."]),
-        ("Ember Rock", ["The tower was built in 1828."]),
-        ("Marrow Point", ["Wine is pressed from ripe grapes."]),
+        ("Marrow Point", "The tower was built in 1828."),
+        ("Ember Rock", "The tower was built in 1828."),
+        ("Marrow Point", "Wine is pressed from ripe grapes."),
     )
 
     assert titled > untitled
@@ -44,9 +42,9 @@ def test_a_title_completes_a_sentence() -> None:
 @settings(deadline=None, max_examples=40)
 def test_scores_are_bounded_and_deterministic(texts: list[str]) -> None:
     """Each unit has one score, at most that of a perfect answer."""
-    units = [("Title", [text]) for text in texts]
-    scores = score_answers((QUESTION, "What was built?"), units, WANTED, encode)
+    units = [("Title", text) for text in texts]
+    scores = score_answers(QUESTION, units, encode)
 
     assert scores.shape == (len(texts),)
     assert scores.max() <= 1.65 + 1e-6
-    assert np.array_equal(scores, score_answers((QUESTION, "What was built?"), units, WANTED, encode))
+    assert np.array_equal(scores, score_answers(QUESTION, units, encode))

@@ -6,8 +6,8 @@ searched for on its own.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final
 
 from tenure.algorithms.text.entities import extract_entity_spellings, normalize_name
 from tenure.algorithms.text.grammar.masking import mask_text
@@ -66,15 +66,6 @@ _OWNER = re.compile(
 _ASKS_WHO = re.compile(r"^(?:by\s+|to\s+|for\s+|with\s+)?(?:who|whom|whose)\b", re.IGNORECASE)
 
 
-class AnswerCandidate(NamedTuple):
-    """Possible answer: a name in a sentence on the question."""
-
-    coverage: float
-    """Share of the question's content words in the sentence of the name."""
-    name: str
-    """The name."""
-
-
 def find_reference(question: str) -> re.Match[str] | None:
     """Return the first word of a question that refers to something outside it, or None."""
     masked = mask_text(question)
@@ -82,15 +73,12 @@ def find_reference(question: str) -> re.Match[str] | None:
         before = masked[: match.start()]
         is_expletive = match[0].lower() == "it" and _EXPLETIVE.match(masked, match.start())
         is_that = bool(match["noun"]) and match[0].lower().startswith("that")
-        is_clause = is_that and not _is_demonstrative(before, masked[match.end() :])
+        # "that" begins a noun phrase, no clause, after an auxiliary or preposition, or at the end.
+        ends = not masked[match.end() :].strip(" ?.!")
+        is_clause = is_that and not ends and not _BEFORE_NOUN_PHRASE.search(before)
         if not is_expletive and not is_clause and not (match["owner"] and _OWNER.search(before)):
             return match
     return None
-
-
-def _is_demonstrative(before: str, after: str) -> bool:
-    """Return whether "that" begins a noun phrase, no clause: after an auxiliary or preposition, or at the end."""
-    return not after.strip(" ?.!") or bool(_BEFORE_NOUN_PHRASE.search(before))
 
 
 def is_follow_up(question: str, earlier: str) -> bool:
@@ -138,26 +126,22 @@ def extract_answer_name(question: str, texts: Iterable[str]) -> str:
     occur in the question. A single word answers "who" only in a sentence with all content words. The texts are ordered
     by relevance; the first of equal candidates wins.
     """
-    question_stems = set(stem_words(question))
+    stems = set(stem_words(question))
     sentences = [sentence.text for text in texts for sentence in split_sentences(text)]
     names: dict[str, str] = {}
     for sentence in sentences:
         names |= extract_entity_spellings(sentence)
-    candidates = [candidate for one in sentences for candidate in _find_candidates(question_stems, one, names)]
-    if _ASKS_WHO.match(question):
-        candidates = [candidate for candidate in candidates if " " in candidate.name or candidate.coverage == 1]
-    best = max(candidates, key=lambda candidate: candidate.coverage, default=AnswerCandidate(0.0, ""))
-    return best.name if best.coverage >= MIN_COVERAGE else ""
+    names = {key: name for key, name in names.items() if not stems.intersection(stem_words(name))}
+    best, best_coverage = "", 0.0
+    for sentence in sentences:
+        coverage = len(stems.intersection(stem_words(sentence))) / max(len(stems), 1)
+        words = f" {normalize_name(sentence)} "
+        for key, name in names.items():
+            is_certain = " " in name or coverage == 1 or not _ASKS_WHO.match(question)
+            if is_certain and coverage > best_coverage and f" {key} " in words:
+                best, best_coverage = name, coverage
+    return best if best_coverage >= MIN_COVERAGE else ""
 
 
 def _is_plural(noun: str) -> bool:
     return noun.endswith("s") and not noun.endswith("ss")
-
-
-def _find_candidates(stems: set[str], sentence: str, names: Mapping[str, str]) -> Iterable[AnswerCandidate]:
-    """Yield the names of a sentence that a question with these stems does not have."""
-    coverage = len(stems.intersection(stem_words(sentence))) / max(len(stems), 1)
-    words = f" {normalize_name(sentence)} "
-    for key, name in names.items():
-        if f" {key} " in words and not stems.intersection(stem_words(name)):
-            yield AnswerCandidate(coverage, name)
