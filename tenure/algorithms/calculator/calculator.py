@@ -35,7 +35,6 @@ class Calculation(NamedTuple):
     """Expression with its result."""
 
     expression: str
-    """Expression in one line."""
     result: str
     """Value with its unit."""
     is_exact: bool
@@ -48,11 +47,7 @@ class Calculation(NamedTuple):
 
 
 def calculate(expression: str) -> Calculation:
-    """Calculate an expression and format the result.
-
-    Raises:
-        CalculationError: the expression cannot be calculated; the message is for its author.
-    """
+    """Calculate an expression and format the result."""
     value = evaluate(expression)
     line = _normalize_line(expression)
     if isinstance(value, date):
@@ -61,11 +56,7 @@ def calculate(expression: str) -> Calculation:
 
 
 def evaluate(expression: str) -> CalculatorValue:
-    """Return the value of an expression.
-
-    Raises:
-        CalculationError: the expression cannot be calculated; the message is for its author.
-    """
+    """Return the value of an expression."""
     if len(expression) > MAX_EXPRESSION_LENGTH:
         raise CalculationError(f"an expression has at most {MAX_EXPRESSION_LENGTH:,} characters")
     return ExpressionParser(list(tokenize(_normalize_line(expression)))).parse()

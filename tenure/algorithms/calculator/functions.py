@@ -47,7 +47,6 @@ class DateFunction(NamedTuple):
     """Function with dates as arguments or as value."""
 
     arguments: tuple[type[Quantity] | type[date], ...]
-    """Types of the arguments."""
     compute: Callable[..., CalculatorValue]
 
 
@@ -175,11 +174,7 @@ def _lcm(numbers: Sequence[Quantity]) -> Quantity:
 
 
 def divide_to_integer(a: Quantity, b: Quantity) -> Quantity:
-    """Return the integer quotient of two quantities.
-
-    Raises:
-        CalculationError: they have different dimensions, or the divisor is zero.
-    """
+    """Return the integer quotient of two quantities."""
     add(a, b)  # refuses what cannot be compared
     return _apply_step(divide(replace(a, units=()), replace(b, units=())), math.floor)
 

@@ -61,11 +61,7 @@ class ExpressionParser:
         self._depth = 0
 
     def parse(self) -> CalculatorValue:
-        """Return the value of the whole expression.
-
-        Raises:
-            CalculationError: the expression cannot be calculated; the message is for its author.
-        """
+        """Return the value of the whole expression."""
         value = self._parse_sum()
         if self._is_conversion():
             self._position += 1

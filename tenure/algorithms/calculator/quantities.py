@@ -2,7 +2,7 @@
 
 Numbers are fractions. The size of a result is estimated before each operation, and a result with too many digits is
 refused, so that the time of every operation is bounded. Irrational results, such as the square root of 2, are computed
-to 50 digits and marked as inexact.
+to 50 digits and marked as inexact. Every function raises `CalculationError` for what cannot be calculated.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,7 +43,6 @@ class Quantity:
     units: UnitPowers = ()
     """Units in which it is written."""
     is_exact: bool = True
-    """Whether the value is exact."""
 
     @property
     def dimension(self) -> Dimension:
@@ -60,11 +59,7 @@ def _get_dimension(symbol: str) -> Dimension:
 
 
 def build_quantity(number: Fraction, shown: UnitPowers) -> Quantity:
-    """Return a number of units as a quantity.
-
-    Raises:
-        CalculationError: the value is too large.
-    """
+    """Return a number of units as a quantity."""
     size, zero = _compute_scale(shown)
     scaled = multiply(Quantity(number), Quantity(size))
     return Quantity(add(scaled, Quantity(zero)).value, shown)
@@ -95,11 +90,7 @@ def _format_power(symbol: str, times: int) -> str:
 
 
 def check_size(numerator: int, denominator: int = 1) -> None:
-    """Refuse a number by the bits of its numerator and denominator.
-
-    Raises:
-        CalculationError: it would have too many digits.
-    """
+    """Refuse a number by the bits of its numerator and denominator."""
     if max(numerator, denominator) > _MAX_BITS:
         raise CalculationError(_TOO_LARGE)
 
@@ -109,11 +100,7 @@ def _count_bits(number: Fraction) -> tuple[int, int]:
 
 
 def add(a: Quantity, b: Quantity, sign: int = 1) -> Quantity:
-    """Return a + sign·b.
-
-    Raises:
-        CalculationError: the dimensions differ, or the result is too large.
-    """
+    """Return a + sign·b."""
     if a.dimension != b.dimension:
         raise CalculationError(f"{_describe_kind(a)} and {_describe_kind(b)} cannot be added, subtracted or compared")
     (above_a, below_a), (above_b, below_b) = _count_bits(a.value), _count_bits(b.value)
@@ -127,22 +114,14 @@ def _describe_kind(quantity: Quantity) -> str:
 
 
 def multiply(a: Quantity, b: Quantity) -> Quantity:
-    """Return the product.
-
-    Raises:
-        CalculationError: the result is too large.
-    """
+    """Return the product."""
     (above_a, below_a), (above_b, below_b) = _count_bits(a.value), _count_bits(b.value)
     check_size(above_a + above_b, below_a + below_b)
     return Quantity(a.value * b.value, _simplify_units(a.units, b.units), a.is_exact and b.is_exact)
 
 
 def divide(a: Quantity, b: Quantity) -> Quantity:
-    """Return the quotient.
-
-    Raises:
-        CalculationError: the result is too large, or the divisor is zero.
-    """
+    """Return the quotient."""
     if not b.value:
         raise CalculationError("it divides by zero")
     inverse = tuple((symbol, -power) for symbol, power in b.units)
@@ -159,11 +138,7 @@ def _simplify_units(a: UnitPowers, b: UnitPowers) -> UnitPowers:
 
 
 def combine_units(powers: Iterable[tuple[str, int]]) -> UnitPowers:
-    """Return the sum of unit powers, without percent and with temperature scales replaced by kelvin.
-
-    Raises:
-        CalculationError: a power is too high.
-    """
+    """Return the sum of unit powers, without percent and with temperature scales replaced by kelvin."""
     summed: dict[str, int] = {}
     for symbol, times in powers:
         name = _DIFFERENCE_UNITS.get(symbol, symbol)
@@ -174,11 +149,7 @@ def combine_units(powers: Iterable[tuple[str, int]]) -> UnitPowers:
 
 
 def raise_to_power(base: Quantity, exponent: Quantity) -> Quantity:
-    """Return a power.
-
-    Raises:
-        CalculationError: the result is too large or not real, or its units have no such power.
-    """
+    """Return a power."""
     if exponent.dimension:
         raise CalculationError(f"an exponent must be a plain number, not {_describe_kind(exponent)}")
     if exponent.value.denominator == 1:
@@ -213,11 +184,7 @@ def _raise_to_integer(base: Quantity, exponent: int, exact: bool) -> Quantity:
 
 
 def extract_root(of: Quantity, degree: int) -> Quantity:
-    """Return a root; exact if it is rational.
-
-    Raises:
-        CalculationError: the root is not real, or its units have no such root.
-    """
+    """Return a root; exact if it is rational."""
     if not 1 <= degree <= 64:
         raise CalculationError("the degree of a root is a whole number from 1 to 64")
     if of.value < 0:
@@ -252,11 +219,7 @@ def convert_to_decimal(number: Fraction) -> Decimal:
 
 
 def compute_inexact(how: Callable[[Context], Decimal]) -> Quantity:
-    """Return the result of a decimal computation as an inexact plain number.
-
-    Raises:
-        CalculationError: the result is too large.
-    """
+    """Return the result of a decimal computation as an inexact plain number."""
     try:
         number = how(_CONTEXT.copy())
     except Overflow as error:

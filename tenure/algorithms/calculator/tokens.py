@@ -28,11 +28,7 @@ _EQUIVALENT_CHARACTERS: Final = str.maketrans(
 
 
 def tokenize(line: str) -> Iterator[Token]:
-    """Yield the tokens of a line, the last one of kind `end`.
-
-    Raises:
-        CalculationError: the line has an invalid character, or an ambiguous comma.
-    """
+    """Yield the tokens of a line, the last one of kind `end`."""
     text = line.translate(_EQUIVALENT_CHARACTERS)
     place, before, calls = 0, Token("end", ""), list[bool]()
     while place < len(text):

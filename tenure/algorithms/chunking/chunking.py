@@ -31,9 +31,7 @@ class ChunkSpan:
     ordinal: int
     """Position among the document's chunks, from 0."""
     start: int
-    """Offset of the first character."""
     end: int
-    """Offset after the last character."""
     heading_path: tuple[str, ...]
     """Headings above it, outermost first, and the columns of a table that it continues; for code, its symbols."""
     tokens: int

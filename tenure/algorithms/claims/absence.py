@@ -49,7 +49,6 @@ class Absence(NamedTuple):
     number: int
     """Number of its sentence in the report, from 1."""
     claim: Claim
-    """The statement."""
 
     @property
     def gap(self) -> Gap:

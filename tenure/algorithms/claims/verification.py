@@ -33,7 +33,6 @@ class ResolvedDrafts(NamedTuple):
     """Result of applying verdicts to drafts."""
 
     drafts: tuple[Draft, ...]
-    """The drafts."""
     removals: tuple[str, ...]
     """Removed claims with the reasons."""
     notes: tuple[str, ...] = ()

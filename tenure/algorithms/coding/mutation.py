@@ -42,7 +42,6 @@ class SourceEdit:
     end: int
     """End of the replaced bytes, exclusive."""
     text: str
-    """Replacement."""
     line: int
     """Line of the edit, from 1."""
     kind: str

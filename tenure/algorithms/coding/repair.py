@@ -33,7 +33,6 @@ class ProgramCandidate:
 
     source: str
     edits: tuple[SourceEdit, ...]
-    """Edits of the failing program."""
     changes: tuple[str, ...]
     """Description of each edit."""
 

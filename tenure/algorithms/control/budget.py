@@ -253,25 +253,22 @@ def list_limits(limits: RunLimits) -> dict[BudgetResource, float]:
     return ceilings if limits.max_seconds is None else ceilings | {"time": limits.max_seconds}
 
 
+_UNITS: Mapping[str, str] = {"tokens": "tokens", "calls": "model calls", "searches": "searches"}
+
+
 def describe_usage(limits: RunLimits, usage: Usage) -> tuple[str, ...]:
     """Return a phrase on the usage of each limited amount."""
-    amounts = compute_used_amounts(usage)
-    words = {
-        "tokens": f"{amounts.tokens:,} of {limits.max_tokens or 0:,} tokens",
-        "cost_usd": f"{amounts.cost_usd:.4f} of {limits.max_cost_usd or 0:g} USD",
-        "calls": f"{amounts.calls:,} of {limits.max_calls or 0:,} model calls",
-        "searches": f"{amounts.searches:,} of {limits.max_searches or 0:,} searches",
-    }
-    return tuple(words[name] for name, _ in _iterate_limits(limits))
+    used = dict(compute_used_amounts(usage))
+    return tuple(
+        f"{used[name]:.4f} of {limit:g} USD" if name == "cost_usd" else f"{used[name]:,} of {limit:,} {_UNITS[name]}"
+        for name, limit in _iterate_limits(limits)
+    )
 
 
 def describe_limit(limits: RunLimits, resource: BudgetResource) -> str:
     """Return the name of a limit for a report."""
-    sizes: Mapping[BudgetResource, str] = {
-        "tokens": f"budget of {limits.max_tokens or 0:,} tokens",
-        "money": f"budget of {limits.max_cost_usd or 0:g} USD",
-        "calls": f"budget of {limits.max_calls or 0:,} model calls",
-        "searches": f"budget of {limits.max_searches or 0:,} searches",
-        "time": f"time of {limits.max_seconds or 0:g} s",
-    }
-    return f"the {sizes[resource]}"
+    if resource == "time":
+        return f"the time of {limits.max_seconds or 0:g} s"
+    if resource == "money":
+        return f"the budget of {limits.max_cost_usd or 0:g} USD"
+    return f"the budget of {getattr(limits, f'max_{resource}') or 0:,} {_UNITS[resource]}"

@@ -54,7 +54,6 @@ class RunSituation:
     elapsed_seconds: float = 0.0
     """Working time so far."""
     feedback: tuple[Feedback, ...] = ()
-    """Earlier feedback."""
     input_request: InputRequest | None = None
     """Open question to the user; None if the run does not wait."""
     is_cancelled: bool = False

@@ -18,9 +18,7 @@ class AgentState:
     """Fields of the agent state that decide transitions."""
 
     mode: TaskMode = "UNDEFINED"
-    """Task mode chosen by the router."""
     critiques: Sequence[object] = ()
-    """Critiques of the latest report."""
     error: str | None = None
     """Error of the latest program; None if it passed its tests."""
     revisions: int = 0

@@ -6,14 +6,15 @@ escapes, ROT13 and reversed text. The result is a hint for readers and for promp
 """
 
 import base64
-import binascii
 import codecs
 import html
 import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Final
+from urllib.parse import unquote
 
 from tenure.algorithms.injection.instruction_phrases import ALL_ORDERS, FORGED_STRUCTURE, OVERRIDES
 from tenure.algorithms.text.stock_phrases import contains_phrase
@@ -51,7 +52,7 @@ _JOINED_ORDER = re.compile(
 """Order without separators."""
 _BASE64 = re.compile(rf"(?:[A-Za-z0-9+/_-]{{4}}\s?){{{MIN_ENCODED_CHARACTERS // 4},}}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}")
 _HEX = re.compile(rf"(?:(?:\\x|0x|\s)?[0-9a-fA-F]{{2}}[\s,:]?){{{MIN_ENCODED_CHARACTERS},}}")
-_PERCENT_ENCODED = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_BACKSLASH_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{1,6};|%[0-9a-fA-F]{2})")
 
 
@@ -105,36 +106,18 @@ def _join_letters(match: re.Match[str]) -> str:
 def _decode_parts(text: str) -> Iterator[str]:
     """Yield the decoded form of encoded parts that are text."""
     if len(_ESCAPES.findall(text)) >= MIN_ENCODED_CHARACTERS // 3:
-        yield _PERCENT_ENCODED.sub(_decode_percent, _ESCAPES.sub(_decode_escape, text))
-    for number, match in enumerate(_BASE64.finditer(text)):
-        if number == MAX_ENCODED_PARTS:
-            break
-        yield from _decode_base64("".join(match[0].split()))
-    for number, match in enumerate(_HEX.finditer(text)):
-        if number == MAX_ENCODED_PARTS:
-            break
+        plain = _BACKSLASH_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), text)
+        yield unquote(html.unescape(plain))
+    for match in islice(_BASE64.finditer(text), MAX_ENCODED_PARTS):
+        bare = "".join(match[0].split()).rstrip("=").replace("-", "+").replace("_", "/")
+        try:
+            encoded = bare[: len(bare) - (len(bare) % 4 == 1)] + "=" * (-len(bare) % 4)
+            yield from _keep_text(base64.b64decode(encoded))
+        except ValueError:
+            continue  # an ordinary long word
+    for match in islice(_HEX.finditer(text), MAX_ENCODED_PARTS):
         digits = re.sub(r"\\x|0x|[\s,:]", "", match[0])
         yield from _keep_text(bytes.fromhex(digits[: len(digits) // 2 * 2]))
-
-
-def _decode_escape(match: re.Match[str]) -> str:
-    escape = match[0]
-    if escape.startswith("\\"):
-        return chr(int(escape[2:], 16))
-    return html.unescape(escape) if escape.startswith("&") else escape
-
-
-def _decode_percent(match: re.Match[str]) -> str:
-    return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
-
-
-def _decode_base64(encoded: str) -> Iterator[str]:
-    """Yield the text that an encoded part contains; nothing for an ordinary long word."""
-    bare = encoded.rstrip("=").replace("-", "+").replace("_", "/")
-    try:
-        yield from _keep_text(base64.b64decode(bare[: len(bare) - (len(bare) % 4 == 1)] + "=" * (-len(bare) % 4)))
-    except (binascii.Error, ValueError):
-        return
 
 
 def _keep_text(content: bytes) -> Iterator[str]:

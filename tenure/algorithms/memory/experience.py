@@ -219,7 +219,6 @@ class CompletedTask(NamedTuple):
     query: str
     strategy: RetrievalStrategy
     follow_up_queries: tuple[str, ...]
-    """Further queries of the task."""
 
 
 def record_outcomes(

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tenure.algorithms.memory.fact_extraction import extract_fact
 from tenure.algorithms.text.details import extract_numbers, extract_proper_nouns
 from tenure.algorithms.text.entities import extract_named_entities, list_ngram_keys
 from tenure.algorithms.text.excerpts import has_back_reference
@@ -79,10 +80,6 @@ _TEMPORARY = re.compile(
     r"temporar\w+|to-?do|in progress|pending|draft)\b",
     re.IGNORECASE,
 )
-_RELATION_VERB = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|founded|wrote|invented|discovered|contains?|includes?|consists?|causes?|"
-    r"became|made|built|uses|belongs|lies|stands|developed|published|designed|owns|leads?|means)\b"
-)
 _EMPHASIS = re.compile(
     r"\b(?:remember|important|always|never|must|essential|crucial|prefers?|preferred)\b", re.IGNORECASE
 )
@@ -113,7 +110,7 @@ def _classify_text(text: str) -> MemoryKind:
         return "episodic"
     if _PROCEDURAL.search(text):
         return "procedural"
-    return classify_statement(text)
+    return "semantic" if extract_fact(text) else "long_term"
 
 
 def classify_fact(text: str, fact: FactDetails | None) -> MemoryKind:
@@ -123,12 +120,7 @@ def classify_fact(text: str, fact: FactDetails | None) -> MemoryKind:
     """
     if _TEMPORARY.search(text):
         return "short_term"
-    return "semantic" if fact else classify_statement(text)
-
-
-def classify_statement(text: str) -> MemoryKind:
-    """Return the kind of a statement: `semantic` if it relates two entities, else `long_term`."""
-    return "semantic" if len(extract_entity_keys(text)) >= 2 and _RELATION_VERB.search(text) else "long_term"
+    return "semantic" if fact else "long_term"
 
 
 def compute_importance(memory: NewMemory, kind: MemoryKind, support: int) -> float:
@@ -234,7 +226,6 @@ class SourceSupport(NamedTuple):
     """Number of sources that support a memory."""
 
     independent: int
-    """Independent sources."""
     own: int
     """Documents of the user among them."""
 

@@ -38,7 +38,7 @@ _ASKS_WHY: Final = re.compile(r"\s*why\b", re.IGNORECASE)
 def choose_reasoning_strategy(
     question: str, query_type: QueryType | None, complexity: Complexity, requested: ReasoningChoice | None = None
 ) -> ReasoningChoice:
-    """Choose the reasoning strategy: the requested one, none for a simple question, else by the type of the question."""
+    """Choose the reasoning strategy: the requested one, none for a simple question, else by the question's type."""
     if requested or complexity == "simple":
         return requested or "none"
     resolved_type = query_type or classify_query(question).primary

@@ -45,9 +45,7 @@ class ProposedAction(NamedTuple):
     arguments: str = ""
     """JSON object of the arguments, or the bare text of a single argument."""
     answer: str = ""
-    """Answer so far."""
     confidence: float = 0.0
-    """Confidence of the answer, from 0 to 1."""
 
 
 class ActionVerdict(NamedTuple):
@@ -56,9 +54,7 @@ class ActionVerdict(NamedTuple):
     tool: str | None = None
     """Tool to call; None at the end of the loop and for invalid actions."""
     arguments: ToolArguments | None = None
-    """Validated arguments of the call."""
     is_final: bool = False
-    """Whether the loop ends."""
     error: str = ""
     """Error message for the model; empty if the action is valid."""
 

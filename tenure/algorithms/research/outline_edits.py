@@ -17,11 +17,9 @@ class OutlineChange:
     """Outline after a change by a user."""
 
     topics: tuple[Topic, ...]
-    """Topics, in order."""
     previous_headings: Mapping[str, str]
     """Previous headings of existing topics, by their new heading."""
     dropped: tuple[str, ...]
-    """Headings of removed topics."""
 
 
 def revise_outline(previous: OutlineRevision | None, new_topics: Sequence[OutlineTopic]) -> OutlineRevision:

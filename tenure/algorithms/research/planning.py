@@ -54,17 +54,13 @@ class ValidatedPlan:
     steps: list[PlanStep] = field(default_factory=list)
     """Steps, in the order of their actions."""
     added_topics: list[Topic] = field(default_factory=list)
-    """Topics added to the outline."""
     dropped_topics: list[str] = field(default_factory=list)
-    """Headings of topics removed from the outline."""
     questions: list[str] = field(default_factory=list)
-    """Questions to the user."""
     finish: bool = False
     """Whether the planner ends the research."""
     has_cycle: bool = False
     """Whether steps depended on each other."""
     rejections: list[str] = field(default_factory=list)
-    """Rejected actions with their reasons."""
 
     @property
     def is_empty(self) -> bool:

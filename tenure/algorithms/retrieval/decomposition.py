@@ -27,7 +27,6 @@ class QuestionPart(NamedTuple):
     """Sub-question with its dependencies."""
 
     question: str
-    """The sub-question."""
     needs: tuple[int, ...] = ()
     """Numbers, from 1, of the parts on whose answers it depends."""
 

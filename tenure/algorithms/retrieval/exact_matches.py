@@ -30,7 +30,6 @@ class TextMatch(NamedTuple):
     score: float
     """Share of the weight of all words that its best line has, with half of that of the words around it; 0 to 1."""
     identifiers: frozenset[str]
-    """Identifiers that it contains."""
 
 
 def list_identifiers(text: str) -> tuple[str, ...]:

@@ -62,7 +62,6 @@ class PageAssessment(NamedTuple):
     """Flaws of a page."""
 
     flaws: tuple[PageFlaw, ...]
-    """Flaws of the page."""
     note: str
     """Description of the flaws for readers, without any text of the page; empty for a page without flaws."""
 

@@ -47,11 +47,8 @@ class EntityPassages:
     mention_count: int = 0
     """Number of passages with its name, alone or within another name."""
     title_passages: tuple[str, ...] = ()
-    """Passages about the entity."""
     name_passages: tuple[str, ...] = ()
-    """Passages with its full name."""
     mention_passages: tuple[str, ...] = ()
-    """Passages with its name, alone or within another name."""
 
 
 def compute_restart_weights(

@@ -34,9 +34,7 @@ class CodeExample:
     """Call with its documented result."""
 
     function: str
-    """Name of the called function."""
     call: str
-    """The call, as an expression."""
     result: str
     """The result, as a literal."""
 

@@ -52,7 +52,6 @@ class NumberMention(NamedTuple):
     """Number in a text."""
 
     value: float
-    """Numeric value."""
     is_decade: bool = False
     """Whether it means a decade, as in "the 1970s"."""
 

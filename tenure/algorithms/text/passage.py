@@ -27,17 +27,12 @@ class Passage:
     """Chunk of a stored source; `text` equals the text of the source between `start` and `end`."""
 
     chunk: ChunkId
-    """Id of the chunk."""
     source: SourceId
-    """Id of the source."""
     title: str
-    """Title of the source."""
     uri: str
-    """URI of the source."""
     heading_path: tuple[str, ...]
     """Headings above the chunk, outermost first, and the columns of a table that it continues."""
     text: str
-    """Text of the chunk."""
     start: int
     """Offset of the first character in the source."""
     end: int

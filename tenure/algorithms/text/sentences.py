@@ -55,9 +55,7 @@ class Sentence:
     text: str
     """The sentence verbatim, without surrounding white space and list marker."""
     start: int
-    """Offset of the first character."""
     end: int
-    """Offset after the last character."""
     block: int
     """Number of its block; the sentences of a paragraph and the items of a list share a block."""
     kind: Literal["prose", "item"]

@@ -19,7 +19,6 @@ class PhrasePattern(NamedTuple):
     hints: tuple[str, ...]
     """Lower-case strings, one of which occurs in every match; empty for a pattern that is always tried."""
     pattern: re.Pattern[str]
-    """Compiled pattern."""
 
 
 def contains_phrase(text: str, phrases: Sequence[PhrasePattern]) -> bool:

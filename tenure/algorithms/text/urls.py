@@ -3,7 +3,7 @@
 Search providers, pages and redirects write the URL of a page in different forms. `canonicalize_url` returns the single
 form that is the key of the page in the page cache, in search fusion and among the sources. The parser is stricter than
 browsers: it rejects everything that two parsers could read differently (a backslash, a numeric host in disguise, a user
-name that looks like a host).
+name that looks like a host). Every function raises `InvalidUrlError` for what is not the URL of a web page.
 """
 
 import re
@@ -70,11 +70,7 @@ class CanonicalUrl(NamedTuple):
 
 
 def parse_url(url: str) -> CanonicalUrl:
-    """Parse a URL into its canonical parts.
-
-    Raises:
-        InvalidUrlError: the string is not the URL of a web page.
-    """
+    """Parse a URL into its canonical parts."""
     url = url.strip()
     if len(url) > MAX_URL_CHARACTERS:
         raise InvalidUrlError(f"it is longer than {MAX_URL_CHARACTERS} characters")
@@ -94,19 +90,12 @@ def canonicalize_url(url: str) -> str:
     """Return the canonical form of a URL.
 
     It has no fragment, default port, tracking parameters or session id, and its query is sorted.
-
-    Raises:
-        InvalidUrlError: the string is not the URL of a web page.
     """
     return str(parse_url(url))
 
 
 def resolve_url(base: str, reference: str) -> str:
-    """Resolve the reference of a link or a redirect against the URL of its page, and canonicalise the result.
-
-    Raises:
-        InvalidUrlError: the base or the target is not the URL of a web page.
-    """
+    """Resolve the reference of a link or a redirect against the URL of its page, and canonicalise the result."""
     reference = reference.strip()
     # `urljoin` drops what `parse_url` refuses, and joins `https:page` and `///page` with the host of the base.
     if _SCHEME.match(reference) or _HIDDEN.search(reference):
@@ -118,11 +107,7 @@ def resolve_url(base: str, reference: str) -> str:
 
 
 def extract_host(url: str) -> str:
-    """Return the host of a URL.
-
-    Raises:
-        InvalidUrlError: the string is not the URL of a web page.
-    """
+    """Return the host of a URL."""
     return parse_url(url).host
 
 

@@ -97,7 +97,6 @@ class BriefPart:
     """Part of a question with its evidence."""
 
     question: str
-    """The question of the part."""
     passages: Sequence[Passage]
     """Evidence on the part, best first."""
     focus: Sequence[str] = ()
@@ -160,7 +159,6 @@ class _Candidate(NamedTuple):
     scores: NDArray[np.float32]
     """Score of each piece as an answer."""
     score: float
-    """Score of the passage."""
 
 
 class _Statement(NamedTuple):

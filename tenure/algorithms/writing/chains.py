@@ -38,9 +38,7 @@ class ChainPassage:
     """Passage that may be part of a chain."""
 
     title: str
-    """Title of its document."""
     sentences: Sequence[str]
-    """Its sentences."""
 
     @cached_property
     def subject(self) -> str:

@@ -21,7 +21,6 @@ class Addition(NamedTuple):
     after: int
     """Number of the sentence before it; 0 for the start of the text."""
     claim: Claim
-    """The sentence."""
 
 
 class BlockAddition(NamedTuple):
@@ -30,7 +29,6 @@ class BlockAddition(NamedTuple):
     after: int
     """Number of a sentence of the block before it; 0 for the start of the text."""
     block: Block
-    """The block."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,6 @@ class EditedDraft(NamedTuple):
     """Draft after edits."""
 
     draft: Draft
-    """The draft."""
     refused: tuple[int, ...]
     """Numbers without a sentence that edits named, in ascending order."""
 

@@ -15,13 +15,9 @@ class ExcerptPiece(NamedTuple):
     """Sentence, item, row or code of a passage."""
 
     start: int
-    """Offset of the first character in the passage."""
     end: int
-    """Offset after the last character."""
     text: str
-    """Its words."""
     part: ExcerptPart
-    """Its form."""
     block: int
     """Number of its paragraph, list, table or code in the passage."""
 

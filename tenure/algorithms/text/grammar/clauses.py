@@ -95,7 +95,6 @@ class Clause(NamedTuple):
     """Clause of a message that can be asked alone."""
 
     text: str
-    """The clause as a sentence."""
     context: str = ""
     """Statements before it."""
 
