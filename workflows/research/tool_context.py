@@ -16,7 +16,7 @@ from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
-    from tenure.algorithms.research.observations import format_claims, list_cited_chunks, truncate_lines
+    from tenure.algorithms.research.observations import format_claim, list_cited_chunks
     from tenure.algorithms.text.questions import shorten
     from tenure.contracts.base import ChunkId, RunId, SourceId
     from tenure.contracts.choices import SearchMode
@@ -260,7 +260,8 @@ class ToolContext:
         )
         supported = sum(claim.status == "supported" for claim in draft.claims) / max(len(draft.claims), 1)
         reliability = JUDGED_RELIABILITY + (QUOTED_RELIABILITY - JUDGED_RELIABILITY) * supported
-        lines = format_claims(draft.claims, self.get_passage_numbers(passages))
+        numbers = self.get_passage_numbers(passages)
+        lines = [format_claim(claim, numbers) for claim in draft.claims]
         nothing = "no answer was found in these passages"
         return observe_lines(lines, passages, reliability, nothing, list_cited_chunks(draft.claims))
 
@@ -311,7 +312,7 @@ def observe_lines(
     if not lines:
         return Observation(passages=tuple(passages), problem=nothing)
     return Observation(
-        text=truncate_lines(lines, MAX_OBSERVATION_LENGTH),
+        text=shorten("\n".join(lines), MAX_OBSERVATION_LENGTH),
         passages=tuple(passages),
         cited=tuple(cited),
         reliability=reliability,

@@ -1,9 +1,9 @@
 """Account for the usage of a run: pure functions over values in workflow state."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, TypeVar
 
-from tenure.algorithms.control.critical_path import CallSpan, measure_critical_path, select_minimal_spans, split_span
 from tenure.contracts.run.role_calls import RoleReply, SavedUsage
 from tenure.contracts.run.run import RoleUsage, Usage, WorkflowUsage
 
@@ -12,6 +12,8 @@ AnyUsage = TypeVar("AnyUsage", bound=Usage)
 
 MAX_SUSPICIOUS_SOURCES = 50
 """Maximum number of sources with instructions that a usage names."""
+CallSpan = tuple[int, int]
+"""Start and end of a call."""
 
 
 def count_answers(usage: Usage) -> int:
@@ -123,3 +125,29 @@ def _sum_costs(a: U, b: U) -> float | None:
         return None
     known = [usage.cost_usd for usage in (a, b) if usage.cost_usd is not None]
     return sum(known) if known else None
+
+
+def split_span(span: CallSpan, parts: int) -> tuple[CallSpan, ...]:
+    """Return consecutive spans for the answers of one call, each at least one unit long; none for no answer."""
+    start, end = span
+    length = max(end - start, parts)
+    edges = [start + length * part // parts for part in range(parts + 1)] if parts else []
+    return tuple(pairwise(edges))
+
+
+def select_minimal_spans(spans: Iterable[CallSpan]) -> tuple[CallSpan, ...]:
+    """Return the spans that contain no other span, in order: a chain never needs one that does."""
+    minimal: list[CallSpan] = []
+    for start, end in sorted(spans, key=lambda span: (span[1], -span[0])):
+        if not minimal or start > minimal[-1][0]:
+            minimal.append((start, end))
+    return tuple(minimal)
+
+
+def measure_critical_path(spans: Iterable[CallSpan]) -> int:
+    """Return the largest number of spans that follow each other without an overlap."""
+    count, free = 0, None
+    for start, end in sorted(spans, key=lambda span: span[1]):
+        if free is None or start >= free:
+            count, free = count + 1, end
+    return count

@@ -62,23 +62,22 @@ def contains_instructions(text: str) -> bool:
 
 
 def _search_text(text: str) -> bool:
-    if contains_phrase(text, FORGED_STRUCTURE) or contains_phrase(fold_text(text), FORGED_STRUCTURE):
-        return True
-    return contains_orders(text)
-
-
-_search_text_once = lru_cache(maxsize=4096)(_search_text)
-"""The same passages are searched for each prompt and each citation."""
+    return any(contains_phrase(form, FORGED_STRUCTURE) for form in (text, fold_text(text))) or contains_orders(text)
 
 
 def contains_orders(text: str) -> bool:
     """Return whether a text contains orders to a language model; forged structure, such as tags, does not count."""
     plain = fold_text(text)
-    if contains_phrase(plain, ALL_ORDERS) or _JOINED_ORDER.search(plain):
-        return True
-    if any(contains_phrase(fold_text(part), ALL_ORDERS) for part in _decode_parts(text)):
-        return True
-    return any(contains_phrase(form, OVERRIDES) for form in (codecs.encode(plain, "rot13"), plain[::-1]))
+    return (
+        contains_phrase(plain, ALL_ORDERS)
+        or bool(_JOINED_ORDER.search(plain))
+        or any(contains_phrase(fold_text(part), ALL_ORDERS) for part in _decode_parts(text))
+        or any(contains_phrase(form, OVERRIDES) for form in (codecs.encode(plain, "rot13"), plain[::-1]))
+    )
+
+
+_search_text_once = lru_cache(maxsize=4096)(_search_text)
+"""The same passages are searched for each prompt and each citation."""
 
 
 def fold_text(text: str) -> str:

@@ -33,18 +33,14 @@ def find_suspicious_sources(passages: Iterable[Passage]) -> tuple[SourceId, ...]
 
 
 def is_exposed(input: BaseModel) -> bool:
-    """Return whether foreign text of a prompt, apart from its passages, contains instructions to language models.
-
-    Args:
-        input: input of the role: observations, drafts, files, results of tools.
-    """
-    texts = (text for name, value in input if name not in OWN_FIELDS for text in _iterate_texts(value))
-    return any(map(contains_instructions, texts))
+    """Return whether a role's input (observations, drafts, files, results) contains instructions to language models."""
+    values = (inner for name, value in input if name not in OWN_FIELDS for inner in _walk(value))
+    return any(isinstance(value, str) and contains_instructions(value) for value in values)
 
 
 def has_tainted_claim(value: object) -> bool:
     """Return whether a tainted statement occurs anywhere in a value."""
-    return any(claim.tainted for claim in _iterate_claims(value))
+    return any(isinstance(inner, Claim) and inner.tainted for inner in _walk(value))
 
 
 def mark_claims(value: T) -> T:
@@ -69,23 +65,9 @@ def is_verbatim(claim: Claim) -> bool:
     return bool(text) and any(text in normalize_sentence(citation.quote) for citation in claim.citations)
 
 
-def _iterate_claims(value: object) -> Iterator[Claim]:
-    if isinstance(value, Claim):
-        yield value
-    elif isinstance(value, BaseModel):
-        for _, inner in value:
-            yield from _iterate_claims(inner)
-    elif isinstance(value, tuple):
-        for inner in value:
-            yield from _iterate_claims(inner)
-
-
-def _iterate_texts(value: object) -> Iterator[str]:
-    if isinstance(value, str) and value.strip():
-        yield value
-    elif isinstance(value, BaseModel):
-        for _, inner in value:
-            yield from _iterate_texts(inner)
-    elif isinstance(value, tuple | dict):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _iterate_texts(inner)
+def _walk(value: object) -> Iterator[object]:
+    """Yield a value and all values inside it."""
+    yield value
+    fields = dict(value) if isinstance(value, BaseModel) else value
+    for inner in fields.values() if isinstance(fields, dict) else fields if isinstance(fields, tuple) else ():
+        yield from _walk(inner)

@@ -106,22 +106,13 @@ def sample_strategy(
     best = max(eligible, key=lambda candidate: draws[candidate])
     if best == suggested or draws[best] <= draws[suggested] + MIN_LEAD:
         return StrategyChoice(suggested, "")
-    return StrategyChoice(best, _explain_choice(best, suggested, trials, posteriors))
-
-
-def _explain_choice(
-    best: RetrievalStrategy,
-    suggested: RetrievalStrategy,
-    trials_by_strategy: Mapping[str, int],
-    posteriors: Mapping[RetrievalStrategy, BetaPosterior],
-) -> str:
-    trials = trials_by_strategy.get(best, 0)
-    if trials < MIN_TRIALS:
-        return f"exploration: {best} was tried {trials} times; {suggested} was suggested"
-    return (
+    if (tried := trials.get(best, 0)) < MIN_TRIALS:
+        return StrategyChoice(best, f"exploration: {best} was tried {tried} times; {suggested} was suggested")
+    reason = (
         f"{best} succeeded in {posteriors[best].mean:.0%} of what is remembered, "
         f"{suggested}, which was suggested, in {posteriors[suggested].mean:.0%}"
     )
+    return StrategyChoice(best, reason)
 
 
 def _draw_uniform(seed: str) -> float:

@@ -1,8 +1,4 @@
-"""Score, classify, merge and forget memories.
-
-Covers the kind and importance of a memory, decay over time, duplicates, contradictions, independence of sources, and
-procedures learned from episodes.
-"""
+"""Score, classify, merge and forget memories."""
 
 import re
 from collections.abc import Iterable, Sequence

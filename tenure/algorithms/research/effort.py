@@ -4,11 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tenure.algorithms.control.length import scale_sections
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.retrieval.positions import find_position
 from tenure.algorithms.retrieval.query_type import classify_query
-from tenure.contracts.choices import Complexity
+from tenure.contracts.choices import Complexity, ReportLength
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.cycle import ResearchEffort
 from tenure.contracts.research.spiral import PlanStep
@@ -85,6 +84,10 @@ searches have shown what is missing. A complex one is judged and planned cycle b
 """
 
 
+SECTION_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.5}
+"""Number of sections of a report of each length, relative to that of a standard report."""
+
+
 def choose_effort(complexity: Complexity, limits: RunLimits) -> ResearchEffort:
     """Return the effort for a question; limits of the run override the default for its complexity."""
     by_complexity = EFFORT_WITH_MODEL if limits.has_model else EFFORT_WITHOUT_MODEL
@@ -94,7 +97,7 @@ def choose_effort(complexity: Complexity, limits: RunLimits) -> ResearchEffort:
             "cycles": limits.max_cycles or suggested.cycles,
             "subagents": limits.subagents or suggested.subagents,
             "outline_searches": limits.subagents or suggested.outline_searches,
-            "sections": min(scale_sections(suggested.sections, limits.length), limits.max_sections),
+            "sections": min(max(1, round(suggested.sections * SECTION_FACTORS[limits.length])), limits.max_sections),
         }
     )
 

@@ -60,15 +60,10 @@ _RELATIONS: Final[Mapping[ComparisonRelation, str]] = {
 }
 
 
-def format_claims(claims: Iterable[Claim], numbers: Mapping[ChunkId, int]) -> list[str]:
-    """Return claims as lines, each with the numbers of the passages that it cites."""
-    return [_format_claim(claim, numbers) for claim in claims]
-
-
 def format_comparison(point: ComparedPoint, numbers: Mapping[ChunkId, int]) -> str:
     """Return a point of a comparison as a line."""
     about = f" ({point.about})" if point.about else ""
-    sides = [_format_claim(side, numbers) for side in (point.first, point.second) if side]
+    sides = [format_claim(side, numbers) for side in (point.first, point.second) if side]
     return f"{_RELATIONS[point.relation]}{about}: {' / '.join(sides)}"
 
 
@@ -86,11 +81,7 @@ def format_quotes(citations: Iterable[Citation], numbers: Mapping[ChunkId, int])
     ]
 
 
-def truncate_lines(lines: Sequence[str], max_length: int) -> str:
-    """Join lines and truncate the text to a number of characters."""
-    return shorten("\n".join(lines), max_length)
-
-
-def _format_claim(claim: Claim, numbers: Mapping[ChunkId, int]) -> str:
+def format_claim(claim: Claim, numbers: Mapping[ChunkId, int]) -> str:
+    """Return a claim with the numbers of the passages that it cites."""
     cited = dict.fromkeys(numbers[citation.chunk] for citation in claim.citations if citation.chunk in numbers)
     return f"{claim.text} {''.join(f'[{number}]' for number in cited)}".strip()

@@ -4,11 +4,12 @@ The planner proposes actions. A valid plan is bounded, has no repeated query and
 rejected action has a reason, which the planner sees in its next turn.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar
 
 from tenure.algorithms.control.feedback import match_headings
-from tenure.algorithms.research.dependencies import find_cycle
 from tenure.algorithms.retrieval.evidence_selection import is_computed
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
@@ -45,6 +46,8 @@ MAX_RESULT_TASKS = 1
 and the writer read the passages anyway. Two of them took three of five runs by hand beyond 90,000 prompt tokens."""
 NEEDED_RESULTS: Mapping[PlanStepKind, str] = {"analyze": "analyzed", "compare": "compared", "calculate": "calculated"}
 """Steps that need the results of others or a finding, each with the word for its rejection."""
+
+N = TypeVar("N", bound=Hashable)
 
 
 @dataclass
@@ -242,6 +245,15 @@ def _resolve_dependencies(plan: ValidatedPlan) -> None:
             for step in plan.steps
             if step.id not in circle
         ]
+
+
+def find_cycle(needs: Mapping[N, Collection[N]]) -> tuple[N, ...]:
+    """Return a cycle of dependencies by key, its first member repeated at the end; empty if there is none."""
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return tuple(error.args[1])
+    return ()
 
 
 def _reject_unusable_steps(plan: ValidatedPlan, state: SpiralState, needed: Collection[str]) -> None:

@@ -1,8 +1,7 @@
 """Keep the transcript of a ReAct loop within a token limit, with a rolling summary of its oldest steps.
 
 The newest steps stay verbatim. If there is no room for all of them, the oldest one becomes a summary line: its call,
-and the sentence of its observation that is nearest to the task. If there is no room for all summary lines, the oldest
-ones first lose their sentence and are then removed.
+and the sentence of its observation that is nearest to the task.
 """
 
 from typing import Final

@@ -4,48 +4,37 @@ from typing import Final
 
 from tenure.algorithms.text.stock_phrases import compile_phrase
 
-ERROR_PAGE_TITLES: Final = (
-    compile_phrase(
-        "",
+ERROR_PAGE_TITLES: Final = tuple(
+    compile_phrase("", pattern)
+    for pattern in (
         r"\A\W*(?:error |http |status |fehler |erreur )*(?:40[0-9]|410|429|451|50[0-4])(?:\W*\Z|\s*[-|:–—·(!]|"
         r" (?:error|not|page|bad|forbidden|unauthorized|gone|too many|internal|service|gateway|seite|erreur|fehler)\b)",
-    ),
-    compile_phrase(
-        "", r"(?:\A|[-|:–—·.!] )(?:(?:page |file )?not found|no such page|forbidden|bad gateway)\W*(?:\Z|[-|–—·])"
-    ),
-    compile_phrase("", r"\A\W*(?:access denied|service unavailable|internal server error|temporarily unavailable)\b"),
-    compile_phrase("", r"\A\W*(?:just a moment\W*\Z|attention required|security check|are you (?:a )?(?:robot|human))"),
-    compile_phrase(
-        "", r"\b(?:page|site|article|content) (?:(?:was|is|could|can|cannot|be|not|no|longer|t) ){2,5}(?:found|avail)"
-    ),
-    compile_phrase("", r"\bseite (?:(?:wurde|konnte|leider) )*nicht gefunden\b|\bseite existiert nicht\b"),
-    compile_phrase("", r"\bpage (?:introuvable|non trouvée|inexistante)\b|\bpagina non trovata\b"),
-    compile_phrase("", r"\bp[áa]gina n(?:o|ão) (?:encontrada|existe)\b|\bстраниц\w не найдена\b"),
-    compile_phrase("", r"页面不存在|頁面不存在|找不到页面|找不到頁面|ページが見つかりません|페이지를 찾을 수 없습니다"),
+        r"(?:\A|[-|:–—·.!] )(?:(?:page |file )?not found|no such page|forbidden|bad gateway)\W*(?:\Z|[-|–—·])",
+        r"\A\W*(?:access denied|service unavailable|internal server error|temporarily unavailable)\b",
+        r"\A\W*(?:just a moment\W*\Z|attention required|security check|are you (?:a )?(?:robot|human))",
+        r"\b(?:page|site|article|content) (?:(?:was|is|could|can|cannot|be|not|no|longer|t) ){2,5}(?:found|avail)",
+        r"\bseite (?:(?:wurde|konnte|leider) )*nicht gefunden\b|\bseite existiert nicht\b",
+        r"\bpage (?:introuvable|non trouvée|inexistante)\b|\bpagina non trovata\b",
+        r"\bp[áa]gina n(?:o|ão) (?:encontrada|existe)\b|\bстраниц\w не найдена\b",
+        r"页面不存在|頁面不存在|找不到页面|找不到頁面|ページが見つかりません|페이지를 찾을 수 없습니다",
+    )
 )
 """Titles of error pages and of bot checks."""
 
-ERROR_PAGE_OPENINGS: Final = (
-    compile_phrase(
-        "", r"\b(?:page|url|file|article) ~(?:(?:was|could|cannot|does) not (?:be )?(?:found|exist)|doesn.t exist)"
-    ),
-    compile_phrase("", r"\b(?:page|article) ~(?:cannot be found|is no longer available|no longer exists)"),
-    compile_phrase("", r"\b(?:page|article) ~has been (?:removed|deleted|moved)|\brequested url ~not found\b"),
-    compile_phrase("", r"\b404 ~(?:not found|error|page)\b|\b(?:not found|error) 404\b"),
-    compile_phrase(
-        "", r"\b(?:enable|turn on|activate) (?:javascript|cookies)\b|\bjavascript is (?:disabled|required)\b"
-    ),
-    compile_phrase(
-        "", r"\bchecking (?:your browser|if the site connection)|\bunusual traffic from your\b|\bbeen blocked\b"
-    ),
-    compile_phrase(
-        "", r"\bverify(?:ing)? (?:that )?you are (?:a )?human\b|\bthe captcha\b|\bthis domain (?:is|may be) for sale\b"
-    ),
-    compile_phrase("", r"\bseite ~nicht gefunden\b|\bpage ~(?:est introuvable|n.existe (?:pas|plus))\b"),
-    compile_phrase("", r"\bp[áa]gina que (?:busca|buscas|procura)\b|\bpagina (?:richiesta|che cerchi|cercata) non\b"),
-    compile_phrase(
-        "", r"запрошенная страница|такой страницы не существует|[您你]访问的页面|お探しのページは|요청하신 페이지"
-    ),
+ERROR_PAGE_OPENINGS: Final = tuple(
+    compile_phrase("", pattern)
+    for pattern in (
+        r"\b(?:page|url|file|article) ~(?:(?:was|could|cannot|does) not (?:be )?(?:found|exist)|doesn.t exist)",
+        r"\b(?:page|article) ~(?:cannot be found|is no longer available|no longer exists)",
+        r"\b(?:page|article) ~has been (?:removed|deleted|moved)|\brequested url ~not found\b",
+        r"\b404 ~(?:not found|error|page)\b|\b(?:not found|error) 404\b",
+        r"\b(?:enable|turn on|activate) (?:javascript|cookies)\b|\bjavascript is (?:disabled|required)\b",
+        r"\bchecking (?:your browser|if the site connection)|\bunusual traffic from your\b|\bbeen blocked\b",
+        r"\bverify(?:ing)? (?:that )?you are (?:a )?human\b|\bthe captcha\b|\bthis domain (?:is|may be) for sale\b",
+        r"\bseite ~nicht gefunden\b|\bpage ~(?:est introuvable|n.existe (?:pas|plus))\b",
+        r"\bp[áa]gina que (?:busca|buscas|procura)\b|\bpagina (?:richiesta|che cerchi|cercata) non\b",
+        r"запрошенная страница|такой страницы не существует|[您你]访问的页面|お探しのページは|요청하신 페이지",
+    )
 )
 """First sentences of error pages."""
 

@@ -51,7 +51,6 @@ _POINTER = re.compile(
 _CITATION_MARK = re.compile(r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
 _THANKS = re.compile(r"\b(?:thank(?:s| you)?|grateful|acknowledg\w+)\b", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^(?:(?:\d{1,3}|[a-z])[.)]|[A-Z]\))\s")
-_INFLECTED = re.compile(r"(?<!['’s])s$|ed$")
 _BEFORE_NOUN = frozenset("a an the of for in on by with and or to from at as its their these those this that".split())
 BACK_MATTER_HEADINGS = frozenset(
     """references acknowledgements acknowledgments acknowledgement copyright footnotes bibliography changelog credits
@@ -93,8 +92,7 @@ def _has_verb(text: str) -> bool:
     """Return whether a text has a finite verb: a known one, or an inflected word in a verb position."""
     words = split_words(text)
     return any(word in AUXILIARY_WORDS or is_base_verb(word) or is_finite_verb(word) for word in words) or any(
-        len(word) > 3 and _INFLECTED.search(word) and before not in _BEFORE_NOUN
-        for before, word in pairwise(words[:10])
+        len(word) > 3 and word.endswith("s") and before not in _BEFORE_NOUN for before, word in pairwise(words[:10])
     )
 
 

@@ -6,8 +6,10 @@ the sentence before it. Its sentences are claims with verbatim citations, and th
 the question that no passage concerns gets no excerpt.
 """
 
+import math
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -16,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenure.algorithms.claims.citations import cite_span
-from tenure.algorithms.control.length import scale_excerpts
 from tenure.algorithms.injection.detection import contains_instructions
 from tenure.algorithms.injection.taint import has_instructions
-from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.reasoning.short_answers import find_short_answer, has_detail, is_number_question
 from tenure.algorithms.research.transcript import ARROW
 from tenure.algorithms.retrieval.word_overlap import measure_overlap, needs_overlap
@@ -41,6 +41,8 @@ reports on MuSiQue are 12 % shorter, and the answer is among the first 200 words
 MAX_EXCERPTS, MIN_EXCERPTS, REPORT_EXCERPTS = 5, 3, 12
 """Maximum number of excerpts of a part, the number up to which further excerpts of a page are shown and that every part
 may have, and the number that several parts share."""
+EXCERPT_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.6}
+"""Number of excerpts of a part in a report of each length, relative to that of a standard report."""
 MAX_CONFIRMATIONS = 2
 """Maximum number of excerpts besides the one that states the short answer."""
 MAX_ANSWERS = 2
@@ -68,6 +70,10 @@ MIN_OVERLAP = 0.5
 NOT_FOUND = "Not found: no passage concerns this."
 NOT_CERTAIN = "No passage that was found answers this for certain; the nearest ones follow."
 """Statements on a part without excerpts, and before the excerpts of a part whose answer is not certain."""
+TERM_WEIGHT, DETAIL_WEIGHT = 0.5, 0.15
+"""Weight of the question's words, and of the date, number or person that it asks for, relative to the similarity."""
+MIN_OWN_SIMILARITY = 0.12
+"""Minimum similarity of an excerpt to the question without its title."""
 MIN_ANSWER_SHARE = 0.9
 """Minimum score of an answering sentence, relative to the best one of its excerpt."""
 
@@ -185,7 +191,7 @@ def build_brief(
     split = {passage.chunk: split_pieces(passage) for part in parts for passage in part.passages}
     found = [_find_evidence(part, split, remembered) for part in parts]
     limit = max(MIN_EXCERPTS, min(MAX_EXCERPTS, REPORT_EXCERPTS // max(1, len(parts))))
-    limit = scale_excerpts(limit, length)
+    limit = max(2, round(limit * EXCERPT_FACTORS[length]))
     chosen = _share_passages(parts, [one.candidates for one in found], limit)
     return tuple(_build_part(part, own, one) for part, own, one in zip(parts, chosen, found, strict=True))
 
@@ -350,6 +356,30 @@ def _score_statements(question: str, statements: Sequence[_Statement], encode: E
     scores = score_answers(question, [(one.origin, one.text) for one in statements], encode)
     scores[[not one.text for one in statements]] = -1.0
     return scores
+
+
+def score_answers(question: str, units: Sequence[tuple[str, str]], encode: Encoder) -> NDArray[np.float32]:
+    """Score how well each of n texts, with the titles of their sources, answers a question.
+
+    The score is about 1 for a good answer, and −1 for an unrelated text.
+    """
+    asked = encode([question])[0]
+    own: Vectors = encode([text for _, text in units]) @ asked
+    titled = encode([f"{title}: {text}" for title, text in units]) @ asked
+    details = np.asarray([has_detail(question, text) for _, text in units], dtype=np.float32)
+    terms = _compute_overlap(set(stem_words(question)), [f"{title} {text}" for title, text in units])
+    score: NDArray[np.float32] = ((own + titled) / 2 + TERM_WEIGHT * terms + DETAIL_WEIGHT * details).astype(np.float32)
+    score[own < MIN_OWN_SIMILARITY] = -1.0
+    return score
+
+
+def _compute_overlap(stems: set[str], texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return the share of stems in each of n texts, weighted by inverse document frequency."""
+    shared = [stems.intersection(stem_words(text)) for text in texts]
+    frequency = Counter(stem for own in shared for stem in own)
+    weight = {stem: math.log(1 + len(texts) / (1 + frequency[stem])) for stem in stems}
+    whole = sum(weight.values()) or 1.0
+    return np.asarray([sum(weight[stem] for stem in sorted(own)) / whole for own in shared], dtype=np.float32)
 
 
 def _find_chains(

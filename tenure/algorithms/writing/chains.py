@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 from typing import Final
 
 from tenure.algorithms.text.entities import extract_entity_spellings, normalize_name, normalize_title
@@ -151,7 +152,7 @@ def _continue(
     still_open = distances.keys() - covered
     if not covered or not still_open:
         return
-    is_nearer = _compute_mean(still_open, distances) < _compute_mean(covered, distances)
+    is_nearer = fmean(distances[word] for word in still_open) < fmean(distances[word] for word in covered)
     others = [] if is_nearer else [name for name in named if not origin.find_mentions(name)]
     following = [
         (n, passage)
@@ -199,7 +200,3 @@ def _measure_distances(question: str) -> dict[str, int]:
             for stem in stem_words(word):
                 distances[stem] = min(distance, distances.get(stem, distance))
     return distances
-
-
-def _compute_mean(words: Collection[str], distances: Mapping[str, int]) -> float:
-    return sum(distances[word] for word in words) / len(words)

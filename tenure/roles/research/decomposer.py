@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from tenure.algorithms.research.dependencies import find_cycle
+from tenure.algorithms.research.planning import find_cycle
 from tenure.algorithms.retrieval.decomposition import (
     MAX_SUB_QUESTION_CHARACTERS,
     MAX_SUB_QUESTIONS,

@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.control.critical_path import (
+from tenure.algorithms.control.usage import (
     CallSpan,
     measure_critical_path,
     select_minimal_spans,

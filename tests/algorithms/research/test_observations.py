@@ -3,12 +3,11 @@
 from tenure.algorithms.research.observations import (
     MIN_PASSAGE_LENGTH,
     NumberedPassage,
-    format_claims,
+    format_claim,
     format_comparison,
     format_passages,
     format_quotes,
     list_cited_chunks,
-    truncate_lines,
 )
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Citation, Claim
@@ -60,10 +59,8 @@ def test_claims_show_their_passage_numbers() -> None:
     """Each number appears once; passages without a number are left out."""
     numbers = {ChunkId("a"): 4, ChunkId("b"): 2}
 
-    assert format_claims([claim("It rises.", "a", "b", "a"), claim("It burns.", "z")], numbers) == [
-        "It rises. [4][2]",
-        "It burns.",
-    ]
+    assert format_claim(claim("It rises.", "a", "b", "a"), numbers) == "It rises. [4][2]"
+    assert format_claim(claim("It burns.", "z"), numbers) == "It burns."
 
 
 def test_comparison_shows_relation_and_both_sides() -> None:
@@ -82,12 +79,6 @@ def test_comparison_shows_relation_and_both_sides() -> None:
 def test_quotes_follow_their_passage_number() -> None:
     """Quotes are joined to one line; a quote of a passage without a number is left out."""
     assert format_quotes([citation("a", "It\nrises."), citation("z")], {ChunkId("a"): 7}) == ["[7] It rises."]
-
-
-def test_lines_are_truncated() -> None:
-    """Lines are truncated."""
-    assert truncate_lines(["one two", "three"], 100) == "one two\nthree"
-    assert len(truncate_lines(["word " * 50] * 3, 100)) <= 100
 
 
 def test_cited_chunks_are_listed_once() -> None:

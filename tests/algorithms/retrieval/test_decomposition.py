@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.research.dependencies import find_cycle
+from tenure.algorithms.research.planning import find_cycle
 from tenure.algorithms.retrieval.decomposition import (
     MAX_SUB_QUESTION_CHARACTERS,
     MAX_SUB_QUESTIONS,

@@ -1,6 +1,7 @@
 """Tests of the brief of evidence."""
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
@@ -13,6 +14,7 @@ from tenure.algorithms.writing.brief import (
     PartBrief,
     build_brief,
 )
+from tenure.contracts.choices import ReportLength
 from tests.support.passages import passage
 from tests.support.worlds import encode
 
@@ -214,3 +216,12 @@ def test_code_comes_with_the_sentence_before_it() -> None:
     (shown,) = texts(brief("How does rye bread rise?", passage(text)))
 
     assert shown[:3] == ["Mix the flour first.", "mix rye", "This makes rye bread rise."]
+
+
+def test_the_length_of_a_report_scales_its_excerpts() -> None:
+    """A short report has fewer excerpts than a standard one, and a long one more."""
+    passages = [passage(f"Bread number {n} is made from flour.", source=f"s{n}") for n in range(9)]
+    part = BriefPart("Which breads are made from flour?", passages)
+    lengths: tuple[ReportLength, ...] = get_args(ReportLength)
+
+    assert [len(build_brief((part,), encode, length)[0].excerpts) for length in lengths] == [2, 5, 8]

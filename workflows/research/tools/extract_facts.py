@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from tenure.algorithms.research.observations import format_claims
+from tenure.algorithms.research.observations import format_claim
 from tenure.contracts.research.tools import FactKind, Observation, PassageNumber, ShortText, ToolArguments
 from tenure.roles.claims import fact_extractor
 from tenure.roles.claims.fact_extractor import FactExtractorInput
@@ -33,7 +33,8 @@ async def extract_facts(context: ToolContext, arguments: ExtractFactsArguments) 
         passages,
         summary=arguments.question,
     )
-    lines = format_claims(draft.claims, context.get_passage_numbers(passages))
+    numbers = context.get_passage_numbers(passages)
+    lines = [format_claim(claim, numbers) for claim in draft.claims]
     return observe_lines(
         lines, passages, QUOTED_RELIABILITY, "these passages have no such facts: search, or ask for another kind"
     )

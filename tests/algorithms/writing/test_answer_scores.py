@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.reasoning.answer_scoring import score_answers
+from tenure.algorithms.writing.brief import score_answers
 from tests.support.worlds import encode
 
 QUESTION = "When was the tower of Marrow Point built?"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.research.dependencies import find_cycle
+from tenure.algorithms.research.planning import find_cycle
 
 
 @pytest.mark.parametrize(
