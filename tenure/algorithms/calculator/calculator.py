@@ -22,9 +22,7 @@ from tenure.algorithms.calculator.quantities import (
 from tenure.algorithms.calculator.tokens import tokenize
 
 MAX_EXPRESSION_LENGTH: Final = 1_000
-"""Maximum characters of an expression."""
 _MAX_ROUNDED_DIGITS: Final = 15
-"""Digits of rounded numbers."""
 _MAX_EXACT_DIGITS: Final = 40
 """Maximum digits of an exact number that is shown completely."""
 _MAX_FRACTION_DIGITS: Final = 9

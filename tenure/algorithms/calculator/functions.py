@@ -32,7 +32,6 @@ _MAX_INTEGER: Final = 100_000
 """Maximum argument of factorials and other integer functions."""
 
 CalculatorValue = Quantity | date
-"""Value of an expression."""
 
 
 class CalculatorFunction(NamedTuple):

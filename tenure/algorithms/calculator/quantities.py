@@ -22,7 +22,6 @@ _MAX_BITS: Final = int(MAX_DIGITS * log2(10))
 _CONTEXT: Final = Context(prec=PRECISION + 10, rounding=ROUND_HALF_EVEN, Emax=10 * MAX_DIGITS, Emin=-10 * MAX_DIGITS)
 _TOO_LARGE: Final = f"a number in it would have more than {MAX_DIGITS:,} digits"
 _MAX_UNIT_POWER: Final = 12
-"""Maximum power of a unit."""
 _DIFFERENCE_UNITS: Final = {"degC": "K", "degF": "K"}
 """Units of temperature differences, by temperature scale."""
 

@@ -73,7 +73,6 @@ _SHIFTED: Final = re.compile(
     rf"(?P<unit>days?|weeks?)\s+(?P<side>after|before|from)\s+(?P<date>{_DATE})"
 )
 _WORDED_PATTERNS: Final = (_BETWEEN, _SHIFTED, _PERCENT, _CHANGE, *_SHARES, *_CONVERSIONS, _LIST, _ROOT)
-"""Patterns of the calculations that a question states in words."""
 
 
 def extract_calculable(question: str) -> str:

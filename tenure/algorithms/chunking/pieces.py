@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 TokenCounter = Callable[[str], int]
-"""Function that counts the tokens of a text."""
 
 _LINE = re.compile(r"[^\n]+")
 _SENTENCE_GAP = re.compile(

@@ -38,7 +38,6 @@ _ABSENCES: Final = (
 )
 """Forms of statements on what the sources lack: 6 of 235 sentences of five drafts have one, 3 of them with reason."""
 MAX_QUERY_CHARACTERS: Final = 300
-"""Maximum length of a search made of a statement."""
 NOT_SEARCHED: Final = "(not said in the passages that were read; not searched for further)"
 """Addition to a gap that was not searched for."""
 

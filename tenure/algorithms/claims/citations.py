@@ -30,11 +30,9 @@ MAX_QUOTE_CHARACTERS: Final = 600
 MAX_LIST_CHARACTERS: Final = 1000
 """Maximum characters of several quoted items of a list, such as the rows of a query."""
 MAX_CODE_CHARACTERS: Final = 1500
-"""Maximum characters of quoted code."""
 MAX_LIST_ITEMS: Final = 12
 """Maximum number of items of a list that are quoted together."""
 KINDS_WITH_SOURCES: Final[tuple[ClaimKind, ...]] = ("fact", "inference")
-"""Kinds of claims that need passages."""
 MAX_LEAD_IN_WORDS, MAX_GAP_WORDS = 25, 60
 """Maximum words of a claim that needs no passage; a longer one states facts."""
 

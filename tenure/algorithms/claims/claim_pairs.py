@@ -22,7 +22,6 @@ from tenure.algorithms.text.sentences import normalize_sentence, split_sentences
 from tenure.contracts.evidence.disputes import Contradiction
 
 MIN_SHARED_STEMS: Final = 3
-"""Minimum shared stems of a candidate pair."""
 MIN_WORDS: Final = 3
 """Minimum number of words of a claim that is compared: "Helium is flammable."."""
 MAX_STEM_STATEMENTS: Final = 12
@@ -32,7 +31,6 @@ MIN_SIMILARITY: Final = 0.6
 MIN_ALIKE_SHARE: Final = 0.75
 """Minimum share of common words of statements that say the same."""
 MAX_PAIRS: Final = 24
-"""Maximum number of pairs."""
 
 
 class ClaimPair(NamedTuple):

@@ -25,9 +25,7 @@ from tenure.algorithms.text.sentences import STOP_WORDS, stem_word
 Severity = Literal["low", "medium", "high"]
 
 MAX_CHARACTERS: Final = 600
-"""Maximum length of a statement that is compared."""
 MAX_CLAUSES: Final = 6
-"""Maximum number of clauses of a statement that are compared."""
 MIN_CONTENT_WORDS: Final = 2
 """Minimum number of content words that both statements have in common; "It is 3" has too few."""
 MAX_MINOR_DIFFERENCE: Final = 0.1

@@ -26,7 +26,6 @@ MIN_SHARED_STEMS: Final = 0.6
 these common words in a sentence on the same subject. Two long statements that shared only "mirror" and "stream" had
 five sentences on other subjects on their sides."""
 MAX_QUERY_CHARACTERS: Final = 400
-"""Maximum characters of a query."""
 MAX_TITLE_CHARACTERS: Final = 80
 """Maximum characters of a title in a sentence for readers."""
 _SIDES: Final[tuple[DisputeSide, ...]] = ("a", "b")

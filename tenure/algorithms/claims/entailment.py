@@ -24,7 +24,6 @@ Tokens = tuple[str, ...]
 MAX_DIVIDED_CHARACTERS: Final = 1_000
 """Maximum characters of a sentence whose clauses are compared as well; a longer one is compared as a whole."""
 MAX_STATEMENTS: Final = 24
-"""Maximum statements of one sentence."""
 
 # A number keeps its sign ("-40 °C" is not "40 °C"), but the dash of "5-10 mg" is none. Symbols such as "<" count.
 _TOKEN = re.compile(r"(?<![\w)])[-−–+]?\d+(?:[.,]\d+)*|[^\W_]+(?:['’][^\W_]+)*|[^\s\w.,;:!?'\"‘’“”„«»()\[\]{}…*`|–—-]")

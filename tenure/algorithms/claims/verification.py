@@ -22,7 +22,6 @@ from tenure.contracts.evidence.passages import Claim, Draft, PassageRef
 MIN_REMOVAL_CONFIDENCE: Final = 0.75
 """Confidence at which an unsupported claim is removed instead of marked."""
 MAX_CLAIMS_PER_CALL: Final = 40
-"""Maximum claims that one model call checks."""
 _MAX_CHARACTERS_SHOWN = 160
 
 ClaimReplacements = Mapping[int, Claim | None]

@@ -107,7 +107,6 @@ _CONFUSABLE_FUNCTIONS: Final = (
     | {"append": "extend", "extend": "append", "startswith": "endswith", "endswith": "startswith"}
     | {"lower": "upper", "upper": "lower", "pop": "popleft", "popleft": "pop", "add": "discard", "sum": "len"}
 )
-"""Functions that are easily confused."""
 
 _BASE_VALUES: Final = ("[]", "0", "1", "None", "True", "False", "''")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -14,11 +14,9 @@ from tenure.contracts.run.run import RunLimits
 from tenure.contracts.sandbox import CallCase, InputFile, Language, SandboxLimits, SandboxOutcome
 
 MAX_PROGRAM_LENGTH = 60_000
-"""Maximum characters of all files of a program."""
 MAX_HISTORY_LENGTH = 150_000
 """Maximum characters of code in all attempts of a run; the oldest attempts lose their code first."""
 MAX_FAILURES = 12
-"""Maximum number of failures reported for an attempt."""
 MAX_OUTPUT_LENGTH = 4_000
 """Maximum characters of an output or a trace."""
 

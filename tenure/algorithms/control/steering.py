@@ -17,7 +17,6 @@ from tenure.contracts.run.control import BudgetBounds, CommandName, InputRequest
 from tenure.contracts.run.run import ControlState, Feedback, RunLimits, RunPhase, TaskMode, Usage
 
 MAX_FEEDBACK_LENGTH = 4_000
-"""Maximum characters of one piece of feedback."""
 MAX_ANSWER_LENGTH = 2_000
 """Maximum characters of an answer, which is forwarded together with its question."""
 MAX_FEEDBACK_ITEMS, MAX_TOTAL_FEEDBACK_BYTES = 200, 64_000

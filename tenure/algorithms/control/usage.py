@@ -13,7 +13,6 @@ AnyUsage = TypeVar("AnyUsage", bound=Usage)
 MAX_SUSPICIOUS_SOURCES = 50
 """Maximum number of sources with instructions that a usage names."""
 CallSpan = tuple[int, int]
-"""Start and end of a call."""
 
 
 def count_answers(usage: Usage) -> int:

@@ -24,7 +24,6 @@ MIN_ENCODED_CHARACTERS: Final = 24
 MAX_CACHED_CHARACTERS: Final = 6_000
 """Maximum length of a text whose result is kept; passages are shorter."""
 MAX_ENCODED_PARTS: Final = 200
-"""Maximum number of encoded parts of a text that are decoded."""
 _MIN_PRINTABLE_SHARE: Final = 0.95
 _TAG_CHARACTERS: Final = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 """Invisible copies of ASCII characters."""

@@ -456,4 +456,3 @@ OTHER_LANGUAGES: Final = (
 """Such orders in languages other than English."""
 
 ALL_ORDERS: Final = (*OVERRIDES, *ORDERS, *OTHER_LANGUAGES)
-"""Patterns of orders in words."""

@@ -48,13 +48,10 @@ MIN_QUERY_OVERLAP: Final = 0.75
 MIN_INHERITED_PASSAGES: Final = 3
 """Minimum number of inherited passages for a run to start with less effort."""
 MAX_INHERITED_QUERIES: Final = 40
-"""Maximum number of queries inherited from earlier runs."""
 MAX_SAVED_QUERIES: Final = 12
-"""Maximum number of queries that a run saves."""
 MAX_SAVED_PROCEDURES: Final = 100
 """Maximum number of critiques that a run saves; with its episodes and facts, they fit into one request."""
 MAX_ADVICE: Final = 3
-"""Maximum number of pieces of advice."""
 FULL_REWARD_PASSAGES: Final = 4
 """Number of accepted passages for which a task gets the full reward."""
 SEARCH_PENALTY: Final = 0.05

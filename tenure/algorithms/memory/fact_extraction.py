@@ -16,7 +16,6 @@ from tenure.contracts.knowledge.memory import MAX_FACT_CHARS, FactDetails
 MAX_SUBJECT_WORDS: Final = 5
 """Maximum words of a subject that is no name."""
 MAX_RELATION_WORDS: Final = 7
-"""Maximum words of a relation."""
 
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|became|becomes|lies|stands|belongs|contains?|includes?|consists?|causes?|leads?|"

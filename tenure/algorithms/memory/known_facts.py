@@ -24,9 +24,7 @@ from tenure.contracts.research.learning import KnownFact
 from tenure.contracts.result.result import Result, ResultClaim, SourceEntry
 
 FACT_KINDS: Final[tuple[MemoryKind, ...]] = ("semantic", "long_term", "short_term")
-"""Memory kinds of facts."""
 MAX_SAVED_FACTS: Final = 24
-"""Maximum number of facts that a run saves."""
 MAX_QUOTES: Final = 5
 """Maximum number of quotes that are saved with a fact."""
 MAX_RECALLED_FACTS: Final = 20

@@ -14,9 +14,7 @@ from tenure.contracts.result.programs import Attempt
 from tenure.contracts.result.result import Result
 
 MAX_LESSONS: Final = 5
-"""Maximum number of lessons that a run starts with."""
 MAX_LESSON_CHARACTERS: Final = 1_200
-"""Maximum length of the advice of a lesson."""
 
 
 def select_lessons(memories: Iterable[ScoredMemory]) -> tuple[str, ...]:

@@ -37,9 +37,7 @@ PROMOTION_USE_COUNT: Final = 2
 MIN_WEB_SOURCES: Final = 2
 """Minimum number of independent web pages that support a memory without a document of the user."""
 MAX_SOURCES: Final = 200
-"""Maximum number of sources of a memory."""
 MAX_ENTITIES: Final = 12
-"""Maximum number of entity keys of a memory."""
 SUCCESS_SCORE: Final = 0.6
 """Score from which an episode is a success."""
 MIN_EPISODES: Final = 3
@@ -82,7 +80,6 @@ _EMPHASIS = re.compile(
 _SECOND_LEVEL_LABELS = frozenset("ac co com edu go gob gouv gov ne net nom or org sch".split())
 """Labels below country domains under which sites are registered, as in co.uk."""
 _COUNTRY_CODE_LENGTH: Final = 2
-"""Characters of a country domain."""
 
 
 def classify_memory(memory: NewMemory) -> MemoryKind:

@@ -26,7 +26,6 @@ STRATEGY_BY_QUERY_TYPE: Final[Mapping[QueryType, ReasoningStrategy]] = {
 """Reasoning strategy by query type; for factual questions the wording decides."""
 
 MIN_SENTENCES: Final = 2
-"""Minimum sentences of a line of reasoning."""
 MAX_REPEATED_SHARE: Final = 0.6
 """Maximum share of its sentences that the report may already contain."""
 _NEGATIONS: Final = frozenset(("no", "not", "never", "none", "neither", "cannot", "without"))

@@ -26,7 +26,6 @@ MAX_CONSECUTIVE_ERRORS: Final = 3
 """Number of consecutive invalid actions that ends the loop."""
 
 MAX_STEPS: Final = 10
-"""Maximum number of steps of a loop."""
 
 MAX_ARGUMENT_DEPTH: Final = 32
 """Maximum nesting depth of arguments; deeper ones cannot be serialized."""

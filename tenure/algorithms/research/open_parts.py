@@ -12,7 +12,6 @@ from tenure.algorithms.text.entities import extract_entity_spellings
 from tenure.algorithms.text.sentences import stem_words
 
 MAX_PARTS: Final = 12
-"""Maximum number of parts of a question."""
 MIN_SHARE: Final = 0.5
 """Minimum share of the content words of a part in one passage that speaks of it."""
 

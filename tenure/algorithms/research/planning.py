@@ -24,7 +24,6 @@ MAX_HEADING_LENGTH, MAX_QUERY_LENGTH, MAX_EXPECTED_OUTPUT_LENGTH, MAX_QUOTED_LEN
 MIN_SAME_QUERY_OVERLAP = 0.85
 """Jaccard similarity of word stems from which two queries are the same."""
 MAX_USER_QUESTIONS = 3
-"""Maximum number of questions to the user in one run."""
 ASSUMPTION_SEPARATOR = " Assumed until a user answers: "
 """Text between a question to the user and the assumption that replaces a missing answer."""
 MAX_DEPENDENTS_OF_FAILED_STEP = 2

@@ -47,7 +47,6 @@ MAX_LINKED_SHARE = 0.5
 MAX_NEW_FINDINGS = 8
 """Maximum number of findings that wait for a plan of rules; the most relevant ones are kept."""
 MAX_LATENT_TOPICS = 6
-"""Maximum number of latent topics."""
 MAX_TEXT_LENGTH = 600
 """Maximum characters of a critique."""
 MAX_NOTES, MAX_NOTE_LENGTH = 40, 400
@@ -59,7 +58,6 @@ MAX_DROPPED_TOPICS = 24
 MAX_QUERY_HISTORY_LENGTH, MAX_FEEDBACK_HISTORY_LENGTH = 34_000, 12_000
 """Maximum characters of executed queries, and of feedback with its queries; the newest ones are kept."""
 MAX_QUERIES_PER_FEEDBACK = 8
-"""Maximum number of queries recorded for one piece of feedback."""
 MAX_POSITIONS, MAX_PASSAGES_PER_SIDE = 4, 8
 """Maximum number of positions, and of passages for each side of a position."""
 MIN_TOOL_ANSWERS, MIN_TASK_ANSWERS = 2, 4

@@ -15,7 +15,6 @@ _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _ARTICLE = re.compile(r"\b(?:the|an?)\s+$", re.IGNORECASE)
 """Article before the words that a name replaces."""
 MAX_NAME_CHARACTERS = 80
-"""Maximum characters of a name."""
 _SINGLE_WORD_WEIGHT = 0.5
 """Weight of a single capitalised word, which may only begin a sentence."""
 

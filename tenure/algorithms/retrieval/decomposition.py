@@ -18,9 +18,7 @@ from tenure.algorithms.text.questions import extract_compared_items, extract_cri
 from tenure.algorithms.text.sentences import stem_words
 
 MAX_SUB_QUESTIONS: Final = 6
-"""Maximum sub-questions of a question."""
 MAX_SUB_QUESTION_CHARACTERS: Final = 1000
-"""Maximum characters of a sub-question."""
 
 
 class QuestionPart(NamedTuple):

@@ -17,7 +17,6 @@ from tenure.algorithms.text.term_lookup import compile_term_pattern
 _CODE_SPAN = re.compile(r"`([^`]{2,80})`")
 _IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+(?:[-_./:]\w+)+|\d+(?:\.\d+)+|[A-Z]+[a-z]*[A-Z]\w*|[a-z]+[A-Z]\w*)(?!\w)")
 MAX_IDENTIFIERS: Final = 8
-"""Maximum number of identifiers of a text."""
 _CONTEXT_WEIGHT: Final = 0.5
 """Weight of a word that is in the passage and not in its best line."""
 _LONG_LINE_CHARACTERS: Final = 300

@@ -23,7 +23,6 @@ from tenure.algorithms.text.stock_phrases import contains_phrase
 from tenure.contracts.evidence.web import PageFlaw
 
 DEFAULT_AUTHORITY: Final = 0.7
-"""Authority of an unknown domain."""
 
 _MAX_SHORT_CHARACTERS: Final = 1_500
 """Maximum characters of main text of an error page or of the free part of a paywalled page."""

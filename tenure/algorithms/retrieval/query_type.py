@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 from tenure.contracts.run.run import QueryType
 
 MIN_CONCLUSIVE_HITS: Final = 2
-"""Minimum hits of a conclusive classification."""
 
 MAX_QUESTION_CHARACTERS: Final = 2_000
 """Characters of a question that patterns read; text pasted after the question is ignored."""

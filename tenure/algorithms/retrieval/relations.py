@@ -12,9 +12,7 @@ from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityKind
 MAX_PAIRED_ENTITIES = 8
 """Maximum entities of a sentence that are paired; a list of fifty names relates none of them."""
 MAX_ENTITIES = 24
-"""Maximum entities of a text."""
 MAX_RELATIONS = 40
-"""Maximum relations of a text."""
 
 
 class EntityMention(NamedTuple):

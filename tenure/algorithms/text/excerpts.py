@@ -11,7 +11,6 @@ from tenure.algorithms.text.sentences import Sentence, split_words
 MIN_SENTENCE_WORDS = 5
 """Minimum words of a sentence that can be quoted alone."""
 MAX_SENTENCE_WORDS = 65
-"""Maximum words of a sentence."""
 MAX_SENTENCE_CHARACTERS = 1000
 """Maximum characters of a sentence; a single word can be as long as a data line."""
 MAX_TITLE_CHARACTERS = 200

@@ -67,7 +67,6 @@ _TERMS_OF = re.compile(r"\s+(?:in terms of|with respect to|with regard to|regard
 MAX_PATTERN_CHARACTERS = 2_000
 """Maximum characters of a question that patterns read, which bounds backtracking."""
 MAX_HEADING_CHARACTERS = 120
-"""Maximum characters of a heading."""
 
 
 def remove_questions(text: str, question: str) -> str:

@@ -14,7 +14,6 @@ from urllib.parse import urljoin
 import idna
 
 MAX_URL_CHARACTERS = 4_000
-"""Maximum characters of a URL."""
 
 _PORTS = {"http": 80, "https": 443}
 _PARTS = re.compile(r"(?:([^:/?#]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)  # RFC 3986, app. B

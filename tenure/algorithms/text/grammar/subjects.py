@@ -18,7 +18,6 @@ MAX_SUBJECTS: Final = 2
 MAX_SUBJECT_CHARACTERS: Final = 2_000
 """Characters of a message in which its subject is looked for: each name is counted, and a pasted log has thousands."""
 MAX_CLAUSES: Final = 8
-"""Maximum number of clauses of a message that are searched."""
 MIN_CLAUSE_STEMS: Final = 2
 """Minimum number of content words of a clause that is searched alone: “and why?” finds nothing."""
 

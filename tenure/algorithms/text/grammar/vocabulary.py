@@ -14,13 +14,11 @@ AUXILIARIES: Final = (
 )
 """Alternatives of a pattern: auxiliary verbs."""
 AUXILIARY_WORDS: Final = frozenset(AUXILIARIES.replace("['’]", "'").split("|"))
-"""Auxiliary verbs."""
 PREPOSITIONS: Final = frozenset(
     """about above across after against along among around as at before behind below between beyond by despite
     during for from in inside into like near of off on onto out outside over per since than through throughout
     to toward towards under until up via with within without""".split()
 )
-"""Prepositions."""
 _VERBS = frozenset(
     """absorb accept achieve act add adopt affect age agree aim allow apply approve argue arise arrive ask
     assign attack attend attract audit avoid backup bake ban beat become begin behave believe belong benefit
