@@ -201,7 +201,10 @@ class ExpressionParser:
         if token.kind == "number":
             return _parse_number(token.text)
         if token.kind == "date":
-            return _parse_date(token.text)
+            try:
+                return date.fromisoformat(token.text)
+            except ValueError as error:
+                raise CalculationError(f"{token.text} is not a valid date") from error
         if token.text == "(" and token.kind == "mark":
             return self._parse_brackets()
         if token.kind == "name":
@@ -269,13 +272,6 @@ def _parse_number(text: str) -> Quantity:
     if len(exponent) > 5 or len(digits) + abs(int(exponent or 0)) > MAX_DIGITS:
         raise CalculationError(f"{text} has more than {MAX_DIGITS:,} digits")
     return Quantity(Fraction(digits) * Fraction(10) ** int(exponent or 0))
-
-
-def _parse_date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise CalculationError(f"{text} is not a valid date") from error
 
 
 def _to_quantity(value: CalculatorValue) -> Quantity:

@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple
 
 from tenure.algorithms.calculator.units import Dimension, find_unit
 from tenure.algorithms.text.details import extract_numbers
-from tenure.algorithms.text.grammar.vocabulary import is_finite_verb
+from tenure.algorithms.text.grammar.vocabulary import AUXILIARY_WORDS, PREPOSITIONS, is_finite_verb
 from tenure.algorithms.text.polarity import find_antonym_pair
 from tenure.algorithms.text.sentences import STOP_WORDS, stem_word
 
@@ -107,10 +107,6 @@ _PRONOUN = re.compile(r"^(?:it|they|he|she)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _TOKEN = re.compile(rf"{_WORD.pattern}|[^\w\s.,;:'\"“”‘’()!?–-]+")
 """Word or symbol: the operators + and * are different things."""
-_AUXILIARY = frozenset(
-    "is are was were has have had does do did can cannot could will would must may might shall".split()
-)
-_PREPOSITION = frozenset("on in at with for from to of by under over per within through during between".split())
 _ARTICLES = frozenset(("the", "a", "an"))
 _CONDITIONAL_OPPOSITES = frozenset(
     "before after since prior earlier later previously following subsequently followed preceded precedes first last he "
@@ -236,9 +232,9 @@ def _is_predicate(text: str, word: str) -> bool:
     """Return whether a word is a verb or follows one, and is not in a prepositional phrase."""
     words = [match.group().lower() for match in _WORD.finditer(text)]
     before = words[: words.index(word)] if word in words else []
-    if is_finite_verb(word) and before and before[-1] not in _PREPOSITION | _ARTICLES:
+    if is_finite_verb(word) and before and before[-1] not in PREPOSITIONS | _ARTICLES:
         return True
-    return any(map(_is_verb, before)) and not _PREPOSITION.intersection(before[-2:])
+    return any(map(_is_verb, before)) and not PREPOSITIONS.intersection(before[-2:])
 
 
 @lru_cache(maxsize=1024)
@@ -254,7 +250,7 @@ def _split_clauses(text: str) -> list[str]:
     divided, since a condition may apply to all its clauses. A clause before one with a time may share the time.
     """
     first = text.split(maxsplit=1)[0].lower() if text else ""
-    is_whole = first in _PREPOSITION or _SUBORDINATE.search(text) or _SENTENCE_END.search(text)
+    is_whole = first in PREPOSITIONS or _SUBORDINATE.search(text) or _SENTENCE_END.search(text)
     verbs = [match.start() for match in _WORD.finditer(text) if _is_verb(match.group())]
     pieces: list[str] = []
     end = len(text)
@@ -279,7 +275,7 @@ def _split_clauses(text: str) -> list[str]:
 
 
 def _is_verb(word: str) -> bool:
-    return word.lower() in _AUXILIARY or is_finite_verb(word)
+    return word.lower() in AUXILIARY_WORDS or is_finite_verb(word)
 
 
 def _read_clause(text: str) -> _Clause:
@@ -311,9 +307,9 @@ def _is_negated_clearly(text: str) -> bool:
     for match in _NEGATION.finditer(text):
         before = [word.lower() for word in _WORD.findall(text, start, match.start())[-1:]]
         negation, start = match.group().lower(), match.start()
-        if negation == "no" and not _PREPOSITION.isdisjoint(before):
+        if negation == "no" and not PREPOSITIONS.isdisjoint(before):
             return False
-        if negation == "not" and before and before[0] not in _AUXILIARY:
+        if negation == "not" and before and before[0] not in AUXILIARY_WORDS:
             return False
     return True
 

@@ -157,17 +157,14 @@ def _shorten(text: str) -> Iterator[str]:
         before, after = text[: match.start()], text[match.end() :]
         if not _is_qualifying(after):
             yield before
-        if not _RELATIVE.match(after) and not _is_opening_or_attributing(before):
+        # The meaning of a first clause may extend to the next: "In mice, …", "She wrote that …".
+        extends = _RESTRICTION.search(before) or _OPENING.match(before) or " that " in before
+        if not _RELATIVE.match(after) and not extends:
             yield _CONJUNCTION.sub("", after, count=1)
 
 
 def _is_qualifying(part: str) -> bool:
     return bool(_RESTRICTION.search(part) or _DENIAL.search(part))
-
-
-def _is_opening_or_attributing(clause: str) -> bool:
-    """Return whether the meaning of a first clause may extend to the next: "In mice, …", "She wrote that …"."""
-    return bool(_RESTRICTION.search(clause) or _OPENING.match(clause) or " that " in clause)
 
 
 def _move_opening(sentence: str) -> str:

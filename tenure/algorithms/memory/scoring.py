@@ -196,17 +196,6 @@ def is_duplicate(a: str, b: str, likeness: float, min_likeness: float) -> bool:
     )
 
 
-class BeliefPriority(NamedTuple):
-    """Sort key of contradicting memories; the largest one is believed."""
-
-    support: int
-    """Number of independent sources."""
-    created_at: int
-    """Creation time; of memories with equal support the newer one is believed."""
-    id: str
-    """Tie-breaker."""
-
-
 class SourceEvidence(NamedTuple):
     """Source with the fields that show whether it is independent of others."""
 

@@ -397,16 +397,10 @@ def merge_fallbacks(records: Iterable[FallbackRecord]) -> tuple[FallbackRecord, 
     times = Counter[tuple[str, str]]()
     for call in records:
         times[call.role, shorten(call.reason, MAX_NOTE_LENGTH)] += call.times
-    kept = dict(times.most_common(MAX_FALLBACK_REASONS))
-    rest = Counter[str]()
-    for (role, reason), count in times.items():
-        if (role, reason) not in kept:
-            rest[role] += count
-    others = {(role, "other reasons"): count for role, count in rest.items()}
-    return tuple(
-        FallbackRecord(role=role, reason=reason, times=count)
-        for (role, reason), count in (*kept.items(), *others.items())
-    )
+    merged = Counter[tuple[str, str]]()
+    for n, ((role, reason), count) in enumerate(times.most_common()):
+        merged[role, reason if n < MAX_FALLBACK_REASONS else "other reasons"] += count
+    return tuple(FallbackRecord(role=role, reason=reason, times=count) for (role, reason), count in merged.items())
 
 
 def build_topic_progress(state: TopicState, phase: SectionPhase = "waiting") -> TopicProgress:

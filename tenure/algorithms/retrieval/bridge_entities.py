@@ -30,12 +30,6 @@ class BridgeEntity(NamedTuple):
     """Word stems of the question that occur with the name."""
 
 
-class _WeightedName(NamedTuple):
-    name: str
-    weight: float
-    covered: frozenset[str]
-
-
 def find_bridge_entities(
     question: str, passages: Sequence[Passage], previous_queries: Iterable[str] = ()
 ) -> list[BridgeEntity]:
@@ -46,15 +40,15 @@ def find_bridge_entities(
     """
     question_stems = frozenset(stem_words(question))
     known = question_stems | {stem for query in previous_queries for stem in stem_words(query)}
-    best: dict[str, _WeightedName] = {}
+    best: dict[str, tuple[float, str, frozenset[str]]] = {}
     for rank, passage in enumerate(passages, 1):
         for name, covered in _find_names(question_stems, passage):
             weight = len(covered) / rank**0.5 * (1.0 if " " in name else _SINGLE_WORD_WEIGHT)
             key = normalize_name(name)
-            if weight > best.get(key, _WeightedName("", 0.0, frozenset())).weight and set(stem_words(name)) - known:
-                best[key] = _WeightedName(name, weight, covered)
-    ordered = sorted(best.values(), key=lambda candidate: (-candidate.weight, candidate.name))
-    return [BridgeEntity(one.name, _build_query(question, one), one.covered) for one in ordered]
+            if (key not in best or weight > best[key][0]) and weight > 0 and set(stem_words(name)) - known:
+                best[key] = (weight, name, covered)
+    ordered = sorted(best.values(), key=lambda candidate: (-candidate[0], candidate[1]))
+    return [BridgeEntity(name, _build_query(question, name, covered), covered) for _, name, covered in ordered]
 
 
 def _find_names(question_stems: frozenset[str], passage: Passage) -> Iterator[tuple[str, frozenset[str]]]:
@@ -71,27 +65,27 @@ def _find_names(question_stems: frozenset[str], passage: Passage) -> Iterator[tu
                 yield name, covered
 
 
-def _build_query(question: str, candidate: _WeightedName) -> str:
+def _build_query(question: str, name: str, words_with_name: frozenset[str]) -> str:
     """Return the question with the name in place of the words that describe it.
 
     If other words of the question are between these, the query is the name with the clause of the question that has
     most of the words which its sentence lacks, from the first to the last of them; with the whole clause if it lacks
     none.
     """
-    covered = candidate.covered | set(stem_words(candidate.name))
+    covered = words_with_name | set(stem_words(name))
     words = list(_WORD.finditer(question))
     stems = [set(stem_words(word.group())) for word in words]
     described = [n for n, own in enumerate(stems) if own & covered]
     is_open = any(own - covered for own in stems)
     if is_open and described and not any(own - covered for own in stems[described[0] : described[-1] + 1]):
         first, last = words[described[0]].start(), words[described[-1]].end()
-        return f"{_ARTICLE.sub('', question[:first])}{candidate.name}{question[last:]}"
+        return f"{_ARTICLE.sub('', question[:first])}{name}{question[last:]}"
     clause = max(list_clauses(question), key=lambda text: len(set(stem_words(text)) - covered))
     parts = [(word, set(stem_words(word.group()))) for word in _WORD.finditer(clause)]
     open_words = [n for n, (_, own) in enumerate(parts) if own - covered]
     if not open_words:
-        return f"{candidate.name}: {clause}"
+        return f"{name}: {clause}"
     first = open_words[0]
     while first and not parts[first - 1][1]:  # with the "how" of "how long"
         first -= 1
-    return f"{candidate.name}: {clause[parts[first][0].start() : parts[open_words[-1]][0].end()]}"
+    return f"{name}: {clause[parts[first][0].start() : parts[open_words[-1]][0].end()]}"

@@ -59,7 +59,9 @@ def find_antonym_pair(a: str, b: str) -> tuple[str, str] | None:
         (x, y)
         for x in sorted(only_a - only_b)
         for y in sorted(only_b - only_a)
-        if _are_antonyms(x, y) or y in (f"un{x}", f"in{x}") or x in (f"un{y}", f"in{y}")
+        if any((row, 1 - side) in _SIDES.get(y, ()) for row, side in _SIDES.get(x, ()))
+        or y in (f"un{x}", f"in{x}")
+        or x in (f"un{y}", f"in{y}")
     ]
     return pairs[0] if len(pairs) == 1 else None
 
@@ -67,11 +69,6 @@ def find_antonym_pair(a: str, b: str) -> tuple[str, str] | None:
 def count_negations(text: str) -> int:
     """Count the negation words of a text."""
     return sum(_is_negation(word) for word in _WORD.findall(text))
-
-
-def _are_antonyms(a: str, b: str) -> bool:
-    """Return whether two words are on opposite sides of a row of antonyms."""
-    return any((row, 1 - side) in _SIDES.get(b, ()) for row, side in _SIDES.get(a, ()))
 
 
 @lru_cache(maxsize=20_000)

@@ -234,8 +234,11 @@ def _find_evidence(part: BriefPart, split: Mapping[ChunkId, Sequence[ExcerptPiec
     lowest = max(MIN_SCORE, MIN_SHARE_OF_BEST * best)
     near = [one for one in candidates if float(one.scores.max()) >= lowest] if best >= MIN_BEST_SCORE else []
     kept = _drop_repetitions(sorted(near, key=lambda one: -one.score))
-    # No more are shown.
-    nearest = [_find_nearest(request, passages, split, encode) for request in part.focus[:REPORT_EXCERPTS]]
+    nearest: list[_Candidate] = []
+    for request in part.focus[:REPORT_EXCERPTS]:  # no more are shown
+        by_passage = zip(passages, _score_pieces(request, passages, split, encode), strict=True)
+        passage, own = max(by_passage, key=lambda pair: float(pair[1].max()))
+        nearest.append(_Candidate(passage, split[passage.chunk], own, float(own.max())))
     first = [one for one in kept if is_number_question(part.question) and is_computed(one.passage)]
     ordered = {one.passage.chunk: one for one in (*first, *nearest, *(candidates[n] for n in places), *kept)}
     return _Evidence(
@@ -255,21 +258,6 @@ def _drop_repetitions(candidates: Sequence[_Candidate]) -> list[_Candidate]:
             distinct.append(one)
             shown.update(texts)
     return distinct
-
-
-def _list_titles(*titles: str) -> frozenset[str]:
-    """Return the keys of the parts of titles: "PEP 484" and "Type Hints" of "PEP 484: Type Hints"."""
-    parts = (normalize_name(part) for title in titles for part in _TITLE_PARTS.split(" ".join(title.split())))
-    return frozenset(part for part in parts if part)
-
-
-def _find_nearest(
-    request: str, passages: Sequence[Passage], split: Mapping[ChunkId, Sequence[ExcerptPiece]], encode: Encoder
-) -> _Candidate:
-    """Return the passage that answers a request best, with the scores of its pieces for the request."""
-    scores = _score_pieces(request, passages, split, encode)
-    passage, own = max(zip(passages, scores, strict=True), key=lambda pair: float(pair[1].max()))
-    return _Candidate(passage, split[passage.chunk], own, float(own.max()))
 
 
 def _is_certain(question: str, best: float, passages: Sequence[Passage]) -> bool:
@@ -294,8 +282,10 @@ def _is_certain(question: str, best: float, passages: Sequence[Passage]) -> bool
     if numbers.difference(*map(str.split, texts)) or known < 1:
         return False
     asked = f" {normalize_name(question)} "
-    titles = [title for one in passages for title in (one.title, *one.headings)]
-    is_titled = not names or any(f" {title} " in asked for title in _list_titles(*titles))
+    titles = [" ".join(title.split()) for one in passages for title in (one.title, *one.headings)]
+    # "PEP 484" and "Type Hints" of "PEP 484: Type Hints".
+    parts = {normalize_name(part) for title in titles for part in _TITLE_PARTS.split(title)} - {""}
+    is_titled = not names or any(f" {part} " in asked for part in parts)
     return best + NAMES_WEIGHT * known + TITLE_WEIGHT * is_titled >= MIN_CERTAINTY
 
 

@@ -393,8 +393,9 @@ def _list_pairs(neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> Iterat
     return ((id, similarity, other) for id, near in neighbours.items() for similarity, other in near)
 
 
-def _to_standing(memory: Memory) -> scoring.BeliefPriority:
-    return scoring.BeliefPriority(memory.origin.support, memory_rows.to_seconds(memory.created_at), memory.id)
+def _to_standing(memory: Memory) -> tuple[int, int, str]:
+    """Return the sort key of contradicting memories: more independent sources, then the newer one is believed."""
+    return memory.origin.support, memory_rows.to_seconds(memory.created_at), memory.id
 
 
 def _get_content(memory: Memory) -> tuple[object, ...]:
