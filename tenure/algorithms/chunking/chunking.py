@@ -10,12 +10,12 @@ that split at white space are. The time is proportional to the length of the tex
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tenure.algorithms.chunking.definitions import split_definition, split_definitions
 from tenure.algorithms.chunking.packing import pack_pieces
-from tenure.algorithms.chunking.pieces import Piece, Splitter, TokenCounter
+from tenure.algorithms.chunking.pieces import Splitter, TokenCounter
 from tenure.algorithms.chunking.prose import list_column_names, split_section, split_sections
 
 MAX_OVERFLOW_FACTOR = 1.25
@@ -92,7 +92,7 @@ class _Chunker:
             limit = self._compute_limit(section.path)
             pieces = list(split_section(section, Splitter(self._text, limit, self._count)))
             tables = [block.lines for block in section.blocks if block.kind == "table"]
-            for group, tokens in self._pack(pieces, limit):
+            for group, tokens in pack_pieces(pieces, self._text, min(self._target, limit), limit, self._count):
                 columns = list_column_names(tables, group[0].start, self._text)
                 path = (*section.path, columns) if columns else section.path
                 yield group[0].start, group[-1].end, path, tokens
@@ -102,7 +102,7 @@ class _Chunker:
         limit = self._compute_limit(())
         splitter = Splitter(self._text, limit, self._count)
         pieces = [piece for part in split_definitions(self._text) for piece in split_definition(part, splitter)]
-        for group, tokens in self._pack(pieces, limit):
+        for group, tokens in pack_pieces(pieces, self._text, min(self._target, limit), limit, self._count):
             outer = list(dict.fromkeys(piece.outer for piece in group if piece.outer))
             inner = list(dict.fromkeys(piece.inner for piece in group if piece.inner)) if len(outer) == 1 else []
             path = tuple(", ".join(names) for names in (outer, inner) if names)
@@ -115,6 +115,3 @@ class _Chunker:
             return limit
         room = self._max_tokens - self._count(format_heading_path((self._title, *path)))
         return min(limit, max(room, self._target // 2, 1))
-
-    def _pack(self, pieces: list[Piece], limit: int) -> Iterator[tuple[Sequence[Piece], int]]:
-        return pack_pieces(pieces, self._text, min(self._target, limit), limit, self._count)

@@ -110,7 +110,9 @@ def _find_bonds(blocks: Sequence[TextBlock], text: str) -> list[Bond]:
     bonds = [Bond.NONE] * len(blocks)
     numbers = [_find_numbers(block, text) for block in blocks]
     for at, (before, block) in enumerate(pairwise(blocks), 1):
-        if _introduces(before, text):
+        end = before.lines[-1].end
+        ends_in_colon = _INTRODUCTION.search(text, end - _MAX_CLOSING_CHARACTERS, end)
+        if before.kind in ("paragraph", "list") and ends_in_colon:
             bonds[at] = Bond.INTRODUCTION
         elif before.kind == "list" and block.kind == "code":
             bonds[at] = Bond.NESTED
@@ -121,12 +123,6 @@ def _find_bonds(blocks: Sequence[TextBlock], text: str) -> list[Bond]:
         if numbers[at][:1] == [1] and bonds[at] and at >= 2 and _has_callout(blocks[at - 2], text):
             bonds[at - 1] = Bond.INTRODUCTION
     return bonds
-
-
-def _introduces(block: TextBlock, text: str) -> bool:
-    """Return whether a block of sentences ends in a colon."""
-    end = block.lines[-1].end
-    return block.kind in ("paragraph", "list") and bool(_INTRODUCTION.search(text, end - _MAX_CLOSING_CHARACTERS, end))
 
 
 def _find_numbers(block: TextBlock, text: str) -> list[int]:

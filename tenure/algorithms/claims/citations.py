@@ -14,13 +14,7 @@ from tenure.algorithms.claims.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.injection.taint import has_instructions
 from tenure.algorithms.text.excerpts import make_standalone
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import (
-    Sentence,
-    find_verbatim,
-    normalize_sentence,
-    split_sentences,
-    stem_words,
-)
+from tenure.algorithms.text.sentences import Sentence, find_verbatim, normalize_sentence, split_sentences, stem_words
 from tenure.contracts.evidence.passages import Citation, Claim, ClaimKind
 
 MAX_CITATIONS: Final = 8

@@ -102,12 +102,8 @@ def compute_reservation(limits: RunLimits, budget: CallBudget) -> BudgetAmounts:
 
 def compute_used_amounts(usage: Usage) -> BudgetAmounts:
     """Return the amounts that recorded usage takes from the budget."""
-    return BudgetAmounts(
-        tokens=usage.tokens_in + usage.tokens_out,
-        cost_usd=usage.cost_usd or 0.0,
-        calls=usage.model_calls,
-        searches=usage.searches,
-    )
+    tokens, cost_usd = usage.tokens_in + usage.tokens_out, usage.cost_usd or 0.0
+    return BudgetAmounts(tokens=tokens, cost_usd=cost_usd, calls=usage.model_calls, searches=usage.searches)
 
 
 def add_amounts(a: BudgetAmounts, b: BudgetAmounts, sign: int = 1) -> BudgetAmounts:

@@ -109,11 +109,9 @@ def _sum_counts(a: U, b: U) -> dict[str, Any]:
 
 def _sum_saved(a: SavedUsage, b: SavedUsage) -> SavedUsage:
     known = [saved.cost_usd for saved in (a, b) if saved.answers]
+    figures = ("answers", "model_calls", "tokens_in", "tokens_out")
     return SavedUsage(
-        answers=a.answers + b.answers,
-        model_calls=a.model_calls + b.model_calls,
-        tokens_in=a.tokens_in + b.tokens_in,
-        tokens_out=a.tokens_out + b.tokens_out,
+        **{name: getattr(a, name) + getattr(b, name) for name in figures},
         cost_usd=sum(cost for cost in known if cost is not None) if known and None not in known else None,
     )
 

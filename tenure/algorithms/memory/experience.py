@@ -28,7 +28,7 @@ from tenure.contracts.knowledge.memory import (
     ScoredMemory,
 )
 from tenure.contracts.research.cycle import ResearchEffort
-from tenure.contracts.research.learning import Experience, InheritedPassage, InheritReply, RelatedRun, StrategyOutcome
+from tenure.contracts.research.learning import Experience, InheritReply, RelatedRun, StrategyOutcome
 from tenure.contracts.research.spiral import AnalysisReply, CandidatePassage, ExecutedQuery, PlanStep
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits
@@ -165,13 +165,13 @@ def choose_strategy(
 
 def has_enough_evidence(experience: Experience) -> bool:
     """Return whether enough passages were inherited from related questions to reduce the effort."""
-    return len(_select_related_passages(experience)) >= MIN_INHERITED_PASSAGES
+    return _count_related_passages(experience) >= MIN_INHERITED_PASSAGES
 
 
-def _select_related_passages(experience: Experience) -> list[InheritedPassage]:
-    """Return passages of runs with related questions; passages found through facts alone do not count."""
+def _count_related_passages(experience: Experience) -> int:
+    """Return the number of passages of runs with related questions; those found through facts alone do not count."""
     asked = {passage.run for passage in experience.related}
-    return [passage for passage in experience.passages if passage.run in asked]
+    return sum(passage.run in asked for passage in experience.passages)
 
 
 def reduce_effort(effort: ResearchEffort, limits: RunLimits, experience: Experience) -> ResearchEffort:
@@ -247,7 +247,7 @@ def rank_productive_queries(executed: Sequence[ExecutedQuery]) -> tuple[str, ...
 
 def describe_experience(experience: Experience) -> Iterator[str]:
     """Yield log lines on the results of earlier runs that a run starts with, or leaves out."""
-    inherited = len(_select_related_passages(experience))
+    inherited = _count_related_passages(experience)
     if experience.repeated:
         yield (
             f"The same question was asked about the same documents before ({', '.join(experience.repeated)}). The "

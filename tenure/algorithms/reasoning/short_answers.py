@@ -136,10 +136,8 @@ def has_detail(question: str, text: str) -> bool:
     asked = question[:_MAX_QUESTION_CHARACTERS]
     if _is_explanation(asked):
         return False
-    if _WHEN.search(asked):
-        return bool(_DATE.search(text))
-    if _HOW_MUCH.search(asked):
-        return bool(_FIGURE.search(text))
+    if detail := _DATE if _WHEN.search(asked) else _FIGURE if _HOW_MUCH.search(asked) else None:
+        return bool(detail.search(text))
     return bool(extract_entity_spellings(text).keys() - extract_entity_spellings(asked).keys())
 
 

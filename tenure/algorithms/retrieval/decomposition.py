@@ -136,7 +136,6 @@ def _are_comparable(a: str, b: str) -> bool:
 
 
 def _conjugate(noun: str) -> str:
-    """Return "are" for a plural noun in small letters."""
     return "are" if re.search(r"(?<![ius])s$", noun) and noun.islower() else "is"
 
 

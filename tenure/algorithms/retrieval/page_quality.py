@@ -14,11 +14,7 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from tenure.algorithms.injection.detection import contains_instructions
-from tenure.algorithms.retrieval.page_phrases import (
-    ERROR_PAGE_OPENINGS,
-    ERROR_PAGE_TITLES,
-    PAYWALL_NOTICES,
-)
+from tenure.algorithms.retrieval.page_phrases import ERROR_PAGE_OPENINGS, ERROR_PAGE_TITLES, PAYWALL_NOTICES
 from tenure.algorithms.text.stock_phrases import contains_phrase
 from tenure.contracts.evidence.web import PageFlaw
 

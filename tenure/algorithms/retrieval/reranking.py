@@ -25,6 +25,17 @@ from tenure.algorithms.text.passage import Vectors
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/?#@]*@)?([^/?#:]+)", re.IGNORECASE)
 
 
+def compute_maxsim(question: Vectors, passage: Vectors) -> float:
+    """Return the mean maximum similarity of the question tokens, from -1 to 1; 0 if either text has no tokens.
+
+    This is the MaxSim of Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late
+    Interaction over BERT" (2020), divided by the number of question tokens.
+    """
+    if not len(question) or not len(passage):
+        return 0.0
+    return float(np.mean((question @ passage.T).max(axis=1)))
+
+
 def blend_reranker_scores(first: Sequence[float], others: Sequence[tuple[float, Sequence[float]]]) -> list[float]:
     """Return the weighted mean of scaled scores for each candidate, from 0 to 1.
 

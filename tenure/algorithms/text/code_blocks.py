@@ -57,16 +57,12 @@ def extract_python_blocks(text: str) -> Iterator[str]:
     """Yield the Python blocks of a text that define something: fenced blocks, indented blocks, or the whole text."""
     fenced = [body for _, language, body in _FENCE.findall(text) if language.lower() in _PYTHON]
     indented = [textwrap.dedent(found.group()) for found in _INDENTED.finditer(_FENCE.sub("\n", text))]
-    for piece in (*fenced, *indented) if parse_python(text) is None or not list_definitions(text) else (text,):
-        yield from _extract_valid_parts(textwrap.dedent(piece).strip("\n") + "\n")
-
-
-def _extract_valid_parts(piece: str) -> Iterator[str]:
-    """Yield a piece that parses, or its top-level parts that do: a chunk may end inside a definition."""
-    parts = [piece] if parse_python(piece) else [part for part in _TOP_LEVEL.split(piece) if parse_python(part)]
-    code = "".join(parts)
-    if list_definitions(code):
-        yield code
+    for block in (text,) if list_definitions(text) else (*fenced, *indented):
+        piece = textwrap.dedent(block).strip("\n") + "\n"
+        # Of a piece that does not parse, the top-level parts that do: a chunk may end inside a definition.
+        parts = [piece] if parse_python(piece) else [part for part in _TOP_LEVEL.split(piece) if parse_python(part)]
+        if list_definitions(code := "".join(parts)):
+            yield code
 
 
 def collect_imports(tests: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from tenure.algorithms.retrieval.late_interaction import compute_maxsim
 from tenure.algorithms.retrieval.reranking import (
     blend_reranker_scores,
     compute_authority_factor,
+    compute_maxsim,
     compute_recency_factor,
     order_candidates,
 )

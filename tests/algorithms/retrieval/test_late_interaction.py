@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.retrieval.late_interaction import compute_maxsim
+from tenure.algorithms.retrieval.reranking import compute_maxsim
 from tenure.algorithms.text.passage import Vectors
 
 EAST, NORTH, NORTH_EAST = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]

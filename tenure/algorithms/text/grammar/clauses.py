@@ -152,11 +152,6 @@ def strip_request(text: str) -> str:
     return text[len(match[0]) :] if (match := REQUEST.match(text)) else text
 
 
-def is_embedded(text: str) -> bool:
-    """Return whether a clause is a question inside a request ("Explain when …")."""
-    return bool((match := REQUEST.match(text)) and _WH.match(text[match.end() :]))
-
-
 def is_inverted(text: str) -> bool:
     """Return whether a clause has the word order of a question ("Why does it rise?", not "why it rises")."""
     return bool(_INVERTED.match(text) or _AUXILIARY.match(text))
@@ -198,8 +193,8 @@ def _split_sentence(masked: str, start: int, end: int) -> Iterator[_Piece]:
     if not request and not _WH.match(sentence) and not _AUXILIARY.match(sentence):
         yield _Piece(start, end)
         return
-    embedded = is_embedded(sentence)
-    prefix = request[0] if request and embedded else ""
+    # "Explain when …" embeds a question.
+    prefix = request[0] if request and _WH.match(sentence[request.end() :]) else ""
     joints = list(_JOINT.finditer(sentence, len(prefix)))
     current = _Piece(start, end)
     for number, joint in enumerate(joints):
