@@ -23,8 +23,7 @@ from workflows.runtime.progress import UNHEARD
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding import programs
     from tenure.algorithms.control.budget import describe_limit
-    from tenure.algorithms.control.reflexion import compute_max_revisions
-    from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node
+    from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node, compute_max_revisions
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.result.programs import (
         Attempt,

@@ -25,8 +25,7 @@ from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.reflexion import compute_max_revisions
-    from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node
+    from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node, compute_max_revisions
     from tenure.contracts.research.fork import ForkResearchRequest
     from tenure.contracts.research.report import Critique, ReportDraft, ResearchRequest
     from tenure.contracts.run.run import Feedback

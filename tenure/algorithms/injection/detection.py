@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Final
-from urllib.parse import unquote
 
 from tenure.algorithms.injection.instruction_phrases import ALL_ORDERS, FORGED_STRUCTURE, OVERRIDES
+from tenure.algorithms.text.known_urls import decode_percent
 from tenure.algorithms.text.stock_phrases import contains_phrase
 
 MIN_ENCODED_CHARACTERS: Final = 24
@@ -105,7 +105,7 @@ def _decode_parts(text: str) -> Iterator[str]:
     """Yield the decoded form of encoded parts that are text."""
     if len(_ESCAPES.findall(text)) >= MIN_ENCODED_CHARACTERS // 3:
         plain = _BACKSLASH_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), text)
-        yield unquote(html.unescape(plain))
+        yield decode_percent(html.unescape(plain))
     for match in islice(_BASE64.finditer(text), MAX_ENCODED_PARTS):
         bare = "".join(match[0].split()).rstrip("=").replace("-", "+").replace("_", "/")
         try:

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tenure.algorithms.retrieval.mmr import select_by_mmr
 from tenure.algorithms.retrieval.score_fusion import scale_min_max
 from tenure.algorithms.text.dates import parse_date_range
 from tenure.algorithms.text.passage import Vectors
@@ -95,6 +95,34 @@ def complete_ranking(count: int, numbers: Iterable[int]) -> list[int]:
     """
     ranked = [number - 1 for number in numbers if 1 <= number <= count]
     return list(dict.fromkeys([*ranked, *range(count)]))
+
+
+def select_by_mmr(
+    scores: Sequence[float] | NDArray[np.float32],
+    vectors: Vectors,
+    k: int,
+    trade_off: float = 0.7,
+    max_similarity: float = 0.92,
+) -> list[int]:
+    """Return the indexes of at most `k` items by maximal marginal relevance (Carbonell and Goldstein 1998), best first.
+
+    The next item has the highest trade_off * relevance - (1 - trade_off) * max similarity to the selected items, by the
+    unit vectors of n items, shape (n, d).
+
+    Items at least as similar (cosine) to a selected item as `max_similarity` are never selected.
+    """
+    relevance = np.asarray(scores, dtype=np.float32)
+    similarity = np.zeros(len(relevance), dtype=np.float32)
+    available = np.ones(len(relevance), dtype=bool)
+    selected: list[int] = []
+    while len(selected) < k and available.any():
+        marginal = np.where(available, trade_off * relevance - (1 - trade_off) * similarity, -np.inf)
+        best = int(np.argmax(marginal))
+        selected.append(best)
+        similarity = np.maximum(similarity, vectors @ vectors[best])
+        available &= similarity < max_similarity
+        available[best] = False
+    return selected
 
 
 def order_candidates(scores: Sequence[float], vectors: Vectors, diversity: float) -> list[int]:

@@ -8,7 +8,6 @@ compared character by character.
 
 import re
 from collections.abc import Iterable
-from urllib.parse import unquote
 
 from tenure.algorithms.text.urls import InvalidUrlError, parse_url
 
@@ -18,6 +17,7 @@ _SENTENCE_MARKS = ".,;:!?'*_~\u2018\u2019\u2026\u3002\uff0c\u3001\uff1b\uff1a\uf
 _HOST_NAME = re.compile(
     r"(?<![\w.@-])(?:https?://)?((?:[\w-]{1,63}\.)+\w{2,63}\.?)(?::\d{1,5})?([/?]\S)?", re.IGNORECASE
 )
+_ESCAPES = re.compile(r"(?:%[0-9A-F]{2})+", re.IGNORECASE)
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 """Dots of other scripts, which separate the labels of a host as well."""
 _MAX_DECODINGS = 3
@@ -88,9 +88,14 @@ def _find_hosts(text: str) -> tuple[frozenset[str], frozenset[str]]:
 def _decode_escapes(text: str) -> Iterable[str]:
     """Return a text, and the text with its escapes decoded once, twice and so on."""
     forms = [text.translate(_DOTS)]
-    while len(forms) <= _MAX_DECODINGS and (decoded := unquote(forms[-1])) != forms[-1]:
+    while len(forms) <= _MAX_DECODINGS and (decoded := decode_percent(forms[-1])) != forms[-1]:
         forms.append(decoded.translate(_DOTS))
     return forms
+
+
+def decode_percent(text: str) -> str:
+    """Return a text with its percent escapes decoded."""
+    return _ESCAPES.sub(lambda match: bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace"), text)
 
 
 def _strip_sentence_marks(url: str) -> str:

@@ -9,7 +9,6 @@ name that looks like a host). Every function raises `InvalidUrlError` for what i
 import re
 from ipaddress import AddressValueError, IPv6Address
 from typing import NamedTuple
-from urllib.parse import urljoin
 
 import idna
 
@@ -96,13 +95,19 @@ def canonicalize_url(url: str) -> str:
 def resolve_url(base: str, reference: str) -> str:
     """Resolve the reference of a link or a redirect against the URL of its page, and canonicalise the result."""
     reference = reference.strip()
-    # `urljoin` drops what `parse_url` refuses, and joins `https:page` and `///page` with the host of the base.
-    if _SCHEME.match(reference) or _HIDDEN.search(reference):
+    if _SCHEME.match(reference):
         return canonicalize_url(reference)
     start = parse_url(base)
+    path = start.target.partition("?")[0]
     if reference.startswith("//"):
         return canonicalize_url(f"{start.scheme}:{reference}")
-    return canonicalize_url(urljoin(str(start), reference))
+    if reference.startswith("/"):
+        return canonicalize_url(start.origin + reference)
+    if reference.startswith("?"):
+        return canonicalize_url(start.origin + path + reference)
+    if not reference or reference.startswith("#"):
+        return str(start)
+    return canonicalize_url(f"{start.origin}{path.rpartition('/')[0]}/{reference}")
 
 
 def extract_host(url: str) -> str:

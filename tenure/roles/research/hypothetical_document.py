@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from tenure.algorithms.retrieval.mmr import select_by_mmr
+from tenure.algorithms.retrieval.reranking import select_by_mmr
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import split_sentences
 from tenure.contracts.messages import Message

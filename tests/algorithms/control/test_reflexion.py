@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.control.reflexion import compute_max_revisions, is_repeated_critique
+from tenure.algorithms.control.transitions import compute_max_revisions, is_repeated_critique
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.retrieval.mmr import select_by_mmr
+from tenure.algorithms.retrieval.reranking import select_by_mmr
 from tenure.algorithms.text.passage import Vectors
 
 

@@ -13,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims.absence import describe_withdrawal, list_absences
     from tenure.algorithms.claims.verification import describe_removal
     from tenure.algorithms.control.feedback import match_headings
-    from tenure.algorithms.control.reflexion import is_repeated_critique
+    from tenure.algorithms.control.transitions import is_repeated_critique
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.research.dossier import Gap
     from tenure.contracts.research.report import Critique, ReportText
