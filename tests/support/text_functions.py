@@ -88,8 +88,8 @@ UNBUILT_TYPES: Final = {
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
         rich. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
         tenure.sources.search.api_provider.""".split(),
-    "numbers, compressed bytes, or the declaration of a role": """tenure.algorithms.retrieval.pagerank.
-        tenure.roles.base. tenure.roles.registry. tenure.sources.fetch.decompression.""".split(),
+    "numbers, compressed bytes, or the declaration of a role": """tenure.roles.base.
+        tenure.roles.registry. tenure.sources.fetch.decompression.""".split(),
 }
 """Types of parameters whose values are not built, or the beginnings of their names, by the reason.
 
