@@ -55,11 +55,8 @@ class FoundFile(NamedTuple):
     """File to read."""
 
     path: str
-    """Absolute path."""
     size: int
-    """Size in bytes."""
     mtime_ns: int
-    """Time of its last change."""
 
 
 class SkippedPath(NamedTuple):
@@ -80,7 +77,6 @@ class Discovery:
     skipped: tuple[SkippedPath, ...]
     """The first skipped files and folders; ordinary exclusions, such as hidden files, are not among them."""
     skipped_total: int
-    """Number of skipped files and folders."""
 
 
 @dataclass(frozen=True)
@@ -88,22 +84,18 @@ class DiscoveryLimits:
     """Bounds of the search for files."""
 
     entries: int = 500_000
-    """Maximum number of files and folders."""
     path_bytes: int = 100_000_000
     """Maximum length of all paths together."""
     depth: int = 64
     """Maximum number of folders in each other below a named one."""
     name_bytes: int = 4_095
-    """Maximum length of a path."""
     seconds: float = 300.0
-    """Maximum time."""
 
 
 class _Entry(NamedTuple):
     name: str
     status: os.stat_result
     target: str
-    """Target of a symbolic link."""
 
 
 class _Rules(NamedTuple):
@@ -309,11 +301,7 @@ class _Search:
 
 
 def _extend_rules(folder: str, rules: tuple[_Rules, ...], entries: Sequence[_Entry]) -> tuple[_Rules, ...]:
-    """Return the rules that apply in a folder.
-
-    Raises:
-        FileRefused: its `.gitignore` cannot be applied, so it is unknown what it excludes.
-    """
+    """Return the rules that apply in a folder."""
     own = next((entry for entry in entries if entry.name == _IGNORE_FILE), None)
     if own is None or stat.S_ISDIR(own.status.st_mode):
         return rules

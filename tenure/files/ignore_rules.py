@@ -14,7 +14,6 @@ from typing import Final
 from tenure.files.opening import FileRefused
 
 MAX_IGNORE_FILE_BYTES: Final = 1_000_000
-"""Maximum size of a `.gitignore`."""
 _MAX_PATTERNS: Final = 5_000
 _MAX_PATTERN_CHARACTERS: Final = 4_096
 _MAX_NAME_BYTES: Final = 255
@@ -47,7 +46,6 @@ class _Pattern:
     is_excluded: bool
     """Whether a match is excluded; False for a negated pattern."""
     folders_only: bool
-    """Whether it matches folders only."""
     segments: tuple[re.Pattern[str] | None, ...]
     """Segments of a path, None for any number of them; a single one is matched with the name."""
     is_anchored: bool

@@ -42,11 +42,8 @@ class OpenFile:
     """Open regular file."""
 
     path: Path
-    """Path under which it was opened."""
     file: BufferedReader
-    """Open file."""
     status: os.stat_result
-    """Status of the open file."""
 
     @property
     def pinned_path(self) -> Path:

@@ -97,7 +97,6 @@ class ModelAnswers:
     """Cache of the answers of a chat model."""
 
     cache: AnswerCache
-    """The cache."""
     identify: Callable[[str, Tier], str]
     """Return server, model and parameters that answer a role of a tier."""
 
@@ -111,9 +110,7 @@ class RunAnswers:
     """Answers of the cache for one run."""
 
     cache: AnswerCache
-    """The cache."""
     run: str
-    """Id of the run."""
     identify: Callable[[str, Tier], str]
     """Return server, model and parameters that answer a role of a tier."""
     fresh: bool = False

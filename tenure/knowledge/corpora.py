@@ -50,15 +50,6 @@ class Corpora:
         settings: KnowledgeSettings,
         metrics: SearchMetrics | None = None,
     ) -> None:
-        """Keep the dependencies; start no process yet.
-
-        Args:
-            store: tables of the knowledge base.
-            model: embedding model.
-            cache: embedding cache.
-            settings: length of chunks, limits of an ingestion, and authority of domains.
-            metrics: counters of cache hits.
-        """
         self._store, self._model, self._cache, self._metrics = store, model, cache, metrics
         self._settings = settings
         self._page_readers = ReaderPool(build_recipe(model, settings.chunk_tokens), PAGE_READERS)

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from tenure.knowledge.corpora import Corpora
 
 MAX_TEXT_CHARS = 700
-"""Maximum length of the text of a passage."""
 
 MAX_RANGE_CHARS = 4_000
 """Maximum length of a part of a source."""

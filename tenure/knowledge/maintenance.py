@@ -32,7 +32,6 @@ class Maintenance:
         settings: KnowledgeSettings,
         min_age: timedelta = KEEP_VERSIONS,
     ) -> None:
-        """Keep the limits of the caches, and the age below which versions of tables are kept."""
         self._store, self._settings, self._min_age = store, settings, min_age
 
     def run_step(

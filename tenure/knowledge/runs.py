@@ -24,18 +24,14 @@ class ArchivedRun:
     """A finished run with its histories."""
 
     description: RunDescription
-    """Description."""
     version: int
-    """Version of the archive's format."""
     archive: bytes
-    """Compressed histories."""
 
 
 class ArchivedRuns:
     """Archive of the finished runs of one store."""
 
     def __init__(self, store: Store) -> None:
-        """Store runs in `store`."""
         self._store = store
 
     @classmethod

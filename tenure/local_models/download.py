@@ -28,7 +28,6 @@ from tenure.local_models.model_file import (
 from tenure.private_files import open_private
 
 MAX_ATTEMPTS: Final = 5
-"""Maximum number of connections of one download."""
 
 DISK_RESERVE_BYTES: Final = 1 << 30
 """Space that has to remain free on the disk."""
@@ -48,7 +47,6 @@ class _Target(NamedTuple):
     sha256: str
     """Expected digest; empty for any."""
     path: Path
-    """Path of the complete file."""
 
     @property
     def part(self) -> Path:
@@ -97,11 +95,7 @@ def download_model(source: str, home: Path, confirm: Report, report: Report) -> 
 
 
 def _parse_source(source: str, home: Path) -> _Target:
-    """Return the file that a URL names.
-
-    Raises:
-        LocalModelError: the URL is invalid.
-    """
+    """Return the file that a URL names."""
     url, _, fragment = source.partition("#")
     digest = _DIGEST.fullmatch(fragment)
     try:

@@ -25,7 +25,6 @@ class LocalModel(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     path: Path
-    """Absolute path of the GGUF file."""
     sha256: str = ""
     """Digest that the file must have at each start; empty for any."""
 

@@ -115,11 +115,7 @@ def _fetch_list(port: int, deadline: float) -> bytes:
 
 
 def _get_remaining(deadline: float) -> float:
-    """Return the seconds until the deadline.
-
-    Raises:
-        TimeoutError: it has passed.
-    """
+    """Return the seconds until the deadline."""
     remaining = deadline - time.monotonic()
     if remaining <= 0:
         raise TimeoutError

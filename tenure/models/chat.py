@@ -25,11 +25,9 @@ class Completion:
     """One answer of a chat model."""
 
     text: str
-    """Text of the answer; never blank."""
     model: str
     """Model that answered, as the server names it."""
     usage: TokenUsage
-    """Tokens of the answer."""
     first_token_seconds: float | None = None
     """Time from the request to the first token; None if the answer was not streamed."""
 
@@ -43,7 +41,6 @@ class ChatRequest:
     tier: Tier
     """Model tier, used if the settings name no model for the role."""
     messages: tuple[Message, ...]
-    """The prompt."""
     schema: dict[str, Any] | None
     """JSON schema of the answer; None for an answer in free text."""
     streamed: bool = False

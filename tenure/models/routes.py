@@ -16,7 +16,6 @@ class ModelRoute:
     """Model and parameters for one role."""
 
     model: str
-    """The model."""
     temperature: float | None = None
     """Sampling temperature; None for the server's default."""
     reasoning_effort: ReasoningEffort | None = None
@@ -24,11 +23,8 @@ class ModelRoute:
     max_output: int | None = None
     """Limit of an answer in tokens; None for the server's default."""
     role_specific: frozenset[str] = frozenset()
-    """Parameters that are set for this role alone."""
     role: str = ""
-    """The role."""
     tier: Tier = "main"
-    """Its tier."""
 
     def resolve_setting(self, name: str = "model") -> str:
         """Return the name of the environment variable that sets a parameter of this route."""

@@ -8,7 +8,6 @@ class TokenUsage:
     """Tokens of one answer, as the server reported them."""
 
     tokens_in: int = 0
-    """Tokens of the prompt."""
     tokens_out: int = 0
     """Tokens of the answer, including hidden reasoning."""
     tokens_cached: int = 0

@@ -15,7 +15,6 @@ from tenure.sources.isolation import limit_memory
 READY_LINE: Final = "ready\n"
 """First line of the output; the process has started."""
 SCAN_PROGRAM: Final = "from tenure.sources.scan_process import main; main()"
-"""Program of the process."""
 _MAX_MEMORY_MB: Final = 2048
 
 

@@ -59,7 +59,6 @@ class EmbeddingCache:
     """
 
     def __init__(self, store: Store, model: EmbeddingModel, metrics: SearchMetrics | None = None) -> None:
-        """Cache the vectors of `model` in `store`, and count lookups in `metrics`."""
         self._store, self._model, self._metrics = store, model, metrics
 
     def look_up(self, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
@@ -151,7 +150,6 @@ class CachedSentenceEncoder:
     """Sentence encoder for roles and searches, with the most recently used vectors in memory."""
 
     def __init__(self, model: EmbeddingModel, capacity: int = 20_000) -> None:
-        """Keep at most `capacity` vectors."""
         self._model = model
         self._recent = _RecentRows(lambda texts: model.embed(texts)[:, None], capacity)
 

@@ -25,7 +25,6 @@ class ChunkVectors:
     """Vectors of the chunks of one knowledge base."""
 
     def __init__(self, store: Store, model: EmbeddingModel, cache: EmbeddingCache) -> None:
-        """Compute missing vectors with `model`, through `cache`."""
         self._store, self._model, self._cache = store, model, cache
 
     @property

@@ -36,7 +36,6 @@ class GraphReader:
     """
 
     def __init__(self, rows: RowReader) -> None:
-        """Read the graph in these rows."""
         self._rows = rows
         self._passages: dict[str, PassageEntities] = {}
         self._entities: dict[str, EntityPassages] = {}
@@ -74,7 +73,6 @@ class StoredRows:
     """Rows of the graphs of corpora in the tables."""
 
     def __init__(self, store: Store, corpora: Sequence[str]) -> None:
-        """Read only these corpora."""
         self._store, self._condition = store, f"corpus IN {quote_list(corpora)}"
 
     def read(self, table: str, columns: Sequence[str], keys: Iterable[str]) -> list[list[Any]]:
@@ -87,7 +85,6 @@ class LoadedRows:
     """Rows of the graph of one corpus in memory."""
 
     def __init__(self, store: Store, corpus: str) -> None:
-        """Read the graph of a corpus."""
         where = f"corpus = {quote_literal(corpus)}"
         columns = {
             MENTIONS: (*_PASSAGE_COLUMNS, "terms", "named"),

@@ -9,7 +9,6 @@ class KnowledgeGraph:
     """Entities and relations of one store; safe to share between threads."""
 
     def __init__(self, store: Store, dimensions: int) -> None:
-        """Read the chunks with vectors of `dimensions` components."""
         self._store, self._dimensions = store, dimensions
 
     def find_relations(self, request: RelatedRequest) -> RelatedReply:

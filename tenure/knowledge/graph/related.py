@@ -34,7 +34,6 @@ MAX_EVIDENCE_SENTENCES = 3
 MAX_SIMILAR_ENTITIES = 10
 """Entities suggested if the requested one is unknown."""
 MAX_ENTITY_CHARACTERS = 200
-"""Maximum length of the name of an entity."""
 
 _RelationKey = tuple[str, str, str]
 """Normalized subject, predicate and object."""
@@ -91,11 +90,7 @@ def find_relations(store: Store, dimensions: int, request: RelatedRequest) -> Re
 
 
 def _build_keys(entity: str) -> tuple[str, ...]:
-    """Return the keys under which an entity may be stored.
-
-    Raises:
-        InvalidSearch: the name is too long or contains no word.
-    """
+    """Return the keys under which an entity may be stored."""
     if len(entity) > MAX_ENTITY_CHARACTERS:
         raise InvalidSearch(f"an entity has {MAX_ENTITY_CHARACTERS} characters at most, not {len(entity)}")
     found = tuple(

@@ -44,14 +44,12 @@ class Walk(NamedTuple):
     shares: dict[str, float]
     """Share of the walk of each chunk; empty if it started nowhere."""
     has_links: bool
-    """Whether there was a link to follow."""
 
 
 class EntityGraph:
     """Graph of some corpora, as a search reads it."""
 
     def __init__(self, store: Store, corpora: Sequence[str]) -> None:
-        """Read only these corpora."""
         self._store = store
         self._corpora = tuple(dict.fromkeys(corpora))
 

@@ -62,7 +62,6 @@ class WriteBatch:
     """Parsed files that wait to be written."""
 
     def __init__(self, store: Store, model: EmbeddingModel, corpus: str, recipe: str, cache: EmbeddingCache) -> None:
-        """Start with no files."""
         self._store, self._model, self._corpus, self._recipe = store, model, corpus, recipe
         self._cache = cache
         self._files: list[ParsedFile] = []

@@ -58,7 +58,6 @@ class Ingestion:
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool],
     ) -> None:
-        """Keep the dependencies; read and write nothing yet."""
         self._include_secrets = request.include_secrets
         self._budget = ReadingBudget(settings.ingest_seconds)
         self._store, self._corpus, self._paths = store, request.corpus, request.paths

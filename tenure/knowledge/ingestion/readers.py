@@ -61,7 +61,6 @@ class ReaderProcess:
     def __init__(
         self, recipe: ReadingOptions, timeout: float = _FILE_TIMEOUT_SECONDS, memory_mb: int = _MAX_MEMORY_MB
     ) -> None:
-        """Keep the recipe and the limits."""
         self._recipe, self._timeout, self._memory_mb = recipe, timeout, memory_mb
         self._stopped = False
         self.last_seconds = 0.0

@@ -36,7 +36,6 @@ class ReadingBudget:
     """Budget of time for the files of one ingestion; safe to share between threads."""
 
     def __init__(self, seconds: float) -> None:
-        """Start with the time for slow files."""
         self.seconds = seconds
         self._left = seconds
         self._lock = threading.Lock()

@@ -33,7 +33,6 @@ class StoredResults:
     def __init__(
         self, store: Store, model: EmbeddingModel, cache: EmbeddingCache, encode: Encoder, chunk_tokens: int
     ) -> None:
-        """Store results in `store`, cut and embedded like documents."""
         self._store, self._model, self._cache, self._encode = store, model, cache, encode
         self._recipe = ReadingOptions(chunk_tokens, model.max_tokens, model.count_tokens)
         self._recipe_name = f"{PARSER_VERSION}/{chunk_tokens}/{model.name}"

@@ -43,16 +43,6 @@ class WebPageIngestion:
         request: ReadPagesRequest,
         report: Callable[[IngestProgress], None],
     ) -> None:
-        """Keep the dependencies; read and write nothing yet.
-
-        Args:
-            store: corpora and page cache.
-            writer: writer of the corpus of the request.
-            readers: processes that parse pages.
-            authority: authority of web domains, from 0 to 1.
-            request: pages to ingest.
-            report: called with the progress.
-        """
         self._store, self._writer, self._readers, self._authority = store, writer, readers, authority
         self._request, self._corpus = request, request.corpus
         self._report = report

@@ -84,17 +84,6 @@ class Consolidation:
         report: ReportProgress,
         cancelled: Callable[[], bool],
     ) -> None:
-        """Keep the dependencies; read and write nothing yet.
-
-        Args:
-            store: tables of memories.
-            model: embedding model.
-            encode: `model` with a cache.
-            policy: rules by which memories decay, merge and are deleted.
-            request: the step to run.
-            report: called with the progress.
-            cancelled: returns True to stop.
-        """
         self._store, self._model, self._encode, self._policy = store, model, encode, policy
         self._step, self._now = request.step, memory_rows.to_seconds(request.now)
         self._report, self._cancelled = report, cancelled
@@ -131,11 +120,7 @@ class Consolidation:
             self._advance(batch.num_rows)
 
     def _advance(self, looked_at: int) -> None:
-        """Count rows, report the progress, and stop if cancelled.
-
-        Raises:
-            ConsolidationCancelled: `cancelled` returned True.
-        """
+        """Count rows, report the progress, and stop if cancelled."""
         self._looked_at += looked_at
         self._report(ConsolidationProgress(step=self._step, done=self._looked_at, total=self._total))
         if self._cancelled():
@@ -406,7 +391,6 @@ class _DisjointSets:
     """Union–find over ids."""
 
     def __init__(self) -> None:
-        """Start with every id in a set of its own."""
         self._parents: dict[str, str] = {}
 
     def union(self, first: str, second: str) -> None:

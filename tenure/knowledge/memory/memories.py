@@ -95,7 +95,6 @@ class Memories:
     """Memories of one knowledge base; safe to share between threads."""
 
     def __init__(self, store: Store, model: EmbeddingModel, encode: Encoder, policy: MemoryPolicy) -> None:
-        """Store memories in `store`, and search them by the vectors of `model`."""
         self._store, self._model, self._encode, self._policy = store, model, encode, policy
         self._table = build_memory_table_name(model.dimensions)
 

@@ -38,7 +38,6 @@ class WriteRefused(Exception):
     """The memory is not written."""
 
     def __init__(self, problem: WriteProblem, memory: Memory | None = None) -> None:
-        """Keep the reason, and the memory that is in the way."""
         super().__init__(problem)
         self.problem, self.memory = problem, memory
 
@@ -48,15 +47,10 @@ class PersonalMemories:
     """Memories that people write."""
 
     store: Store
-    """Tables of memories."""
     table: str
-    """Table of memories with vectors of the model."""
     model: str
-    """Name of the embedding model."""
     encode: Encoder
-    """The embedding model with a cache."""
     load: Callable[[list[str]], dict[str, Memory]]
-    """Function that returns stored memories by id."""
 
     def write(self, request: WriteMemoryRequest) -> WriteMemoryReply:
         """Store a memory, or return why it is not stored; the operation is idempotent."""
@@ -66,11 +60,7 @@ class PersonalMemories:
             return WriteMemoryReply(memory=refused.memory, problem=refused.problem)
 
     def _write(self, request: WriteMemoryRequest) -> Memory:
-        """Store a memory and return it.
-
-        Raises:
-            WriteRefused: it cannot be stored.
-        """
+        """Store a memory and return it."""
         replaced = self._load_replaced(request)
         kind = replaced.kind if replaced else _choose_kind(request)
         if kind == "preference" and len(request.text) > MAX_PREFERENCE_CHARS:
@@ -88,11 +78,7 @@ class PersonalMemories:
         return memory
 
     def _load_replaced(self, request: WriteMemoryRequest) -> Memory | None:
-        """Return the memory whose text is replaced, or None for a new memory.
-
-        Raises:
-            WriteRefused: the owner has no such memory, or it is an episode.
-        """
+        """Return the memory whose text is replaced, or None for a new memory."""
         if not request.replaces:
             return None
         stored = self.load([request.replaces]).get(request.replaces)
@@ -112,11 +98,7 @@ class PersonalMemories:
         return next(equal, None)
 
     def _check_number(self, owner: str) -> None:
-        """Check that the owner may have one more preference.
-
-        Raises:
-            WriteRefused: the owner has the maximum number.
-        """
+        """Check that the owner may have one more preference."""
         if len(memory_rows.load_preferences(self.store, owner)) >= MAX_PREFERENCES:
             raise WriteRefused("too_many")
 

@@ -27,7 +27,6 @@ class PageMetadata(NamedTuple):
     """Cached metadata of a page, without its body."""
 
     url: str
-    """Canonical URL."""
     target_url: str
     """URL to which the request was redirected; equal to `url` without a redirect."""
     fetched_at: str
@@ -41,9 +40,7 @@ class PageMetadata(NamedTuple):
     charset: str = ""
     """Charset from the HTTP header; empty if there is none."""
     content_hash: str = ""
-    """SHA-256 hash of the body."""
     size: int = 0
-    """Size of the body, in bytes."""
 
     def is_fresh(self, now: datetime) -> bool:
         """Return whether the page can be used without revalidation."""
@@ -62,7 +59,6 @@ class PageCache:
     """Pages of a knowledge base; safe to share between threads, processes and machines."""
 
     def __init__(self, store: Store) -> None:
-        """Store pages in `store`."""
         self._store = store
 
     def load_metadata(self, urls: Iterable[str]) -> dict[str, PageMetadata]:

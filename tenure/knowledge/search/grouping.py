@@ -8,7 +8,6 @@ from tenure.knowledge.store.store import Store
 MIN_GROUP_SIMILARITY = 0.5
 """Minimum cosine between a passage and the centre of its group."""
 MIN_GROUP_SIZE = 2
-"""Minimum number of passages of a group."""
 
 
 def group_passages(store: Store, chunks: ChunkVectors, request: GroupRequest) -> GroupReply:

@@ -26,7 +26,6 @@ class Reranker:
     """Second stage of a search; safe to share between threads."""
 
     def __init__(self, model: EmbeddingModel, endpoint: RerankModel | None = None) -> None:
-        """Use the token vectors of `model` if it exposes them, and `endpoint` if there is one."""
         self._tokens = CachedTokenEncoder(model) if isinstance(model, TokenEmbedder) else None
         self._endpoint = endpoint
 

@@ -36,7 +36,6 @@ class Retrieval:
         reranker: Reranker,
         metrics: SearchMetrics | None = None,
     ) -> None:
-        """Keep the dependencies; `encode` is `model` with a cache, `metrics` counts searches."""
         self._store, self._model, self._chunks, self._encode = store, model, chunks, encode
         self._reranker, self._metrics = reranker, metrics
 

@@ -180,9 +180,7 @@ class Retrievers:
     vector: Vectors
     depth: int
     is_partly_embedded: bool
-    """Whether some chunks have no vector yet."""
     is_complete: bool
-    """Whether every corpus is searched."""
 
     @cached_property
     def _condition(self) -> str:

@@ -41,15 +41,11 @@ class SourceRecord:
     """Stored source with its full text."""
 
     id: SourceId
-    """Id of the source."""
     uri: str
     """Path of the file, or URL."""
     title: str
-    """Title."""
     author: str
-    """Author; empty if unknown."""
     published: str
-    """Publication date; empty if unknown."""
     accessed: str
     """Time at which the source was read, ISO 8601 in UTC."""
     kind: str

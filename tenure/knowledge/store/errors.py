@@ -40,7 +40,6 @@ class UnknownCorpus(KnowledgeError):
     """No corpus has this name."""
 
     def __init__(self, corpus: str, known: Sequence[str]) -> None:
-        """Build the message from the name and the names of all corpora."""
         names = ", ".join(repr(name) for name in known) or "none yet"
         super().__init__(f"no corpus {corpus!r}; known corpora: {names}. Ingest documents into it first")
         self.corpus, self.known = corpus, tuple(known)
@@ -50,7 +49,6 @@ class UnknownChunk(KnowledgeError):
     """A referenced chunk is not stored."""
 
     def __init__(self, chunks: Sequence[str]) -> None:
-        """Build the message from the ids of the missing chunks."""
         super().__init__(f"{len(chunks)} chunk(s) are not in the knowledge base : {', '.join(chunks[:5])}")
         self.chunks = tuple(chunks)
 
@@ -82,7 +80,6 @@ class InvalidFilter(InvalidSearch):
     """A filter has an unknown field or a value of the wrong type."""
 
     def __init__(self, field: str, reason: str) -> None:
-        """Build the message from the field and the reason."""
         super().__init__(f"invalid filter on {field[:60]!r}: {reason}")
         self.field, self.reason = field, reason
 
@@ -91,7 +88,6 @@ class EmbeddingModelMismatch(KnowledgeError):
     """Stored vectors come from another model, so their similarities are meaningless."""
 
     def __init__(self, corpus: str, stored: str, current: str) -> None:
-        """Build the message from the names of both models."""
         super().__init__(
             f"corpus {corpus!r} was embedded with {stored!r}, but the current model is {current!r}: use the former "
             "embedding model, ingest all folders of the corpus again, or drop the corpus"
@@ -103,7 +99,6 @@ class StoreUnreachable(KnowledgeError):
     """The folder or object store cannot be accessed."""
 
     def __init__(self, uri: str, reason: str) -> None:
-        """Build the message from the location and the error of the database."""
         super().__init__(
             f"the knowledge base at {uri} cannot be reached: check TENURE_LANCEDB_URI, the bucket and the keys "
             f"({' '.join(reason.split())[:300]})"
@@ -115,7 +110,6 @@ class CorruptTable(KnowledgeError):
     """A table cannot be read."""
 
     def __init__(self, table: str, uri: str, reason: str) -> None:
-        """Build the message from the table, its location and the error of the database."""
         repair = (
             "runs that the server still has are archived again" if table == _ARCHIVE else "ingest the documents again"
         )
@@ -130,7 +124,6 @@ class CommitConflict(KnowledgeError):
     """All attempts to commit conflicted with other writers."""
 
     def __init__(self, table: str, attempts: int) -> None:
-        """Build the message from the table and the number of attempts."""
         super().__init__(f"writing to table {table!r} failed after {attempts} conflicts with other writers")
         self.table, self.attempts = table, attempts
 
@@ -139,7 +132,6 @@ class ReaderFailed(KnowledgeError):
     """The process that parses files does not start; the files are not the cause."""
 
     def __init__(self, reason: str) -> None:
-        """Build the message from the last line that the process wrote to stderr."""
         super().__init__(f"the process that reads documents does not start: {reason or 'no output'}")
         self.reason = reason
 
@@ -157,7 +149,6 @@ class IngestCancelled(KnowledgeError):
     """An ingestion was cancelled; the next one continues from what is written."""
 
     def __init__(self, corpus: str, files_done: int, files_total: int) -> None:
-        """Build the message from the progress."""
         super().__init__(f"ingestion of corpus {corpus!r} stopped after {files_done} of {files_total} files")
         self.corpus, self.files_done, self.files_total = corpus, files_done, files_total
 
@@ -166,7 +157,6 @@ class EmbeddingCancelled(KnowledgeError):
     """An embedding was cancelled; the next one continues with the missing vectors."""
 
     def __init__(self, corpus: str, done: int, total: int) -> None:
-        """Build the message from the progress."""
         super().__init__(f"the embedding of corpus {corpus!r} stopped after {done} of {total} chunks")
         self.corpus, self.done, self.total = corpus, done, total
 
@@ -175,7 +165,6 @@ class MaintenanceCancelled(KnowledgeError):
     """A maintenance step was cancelled between two tables."""
 
     def __init__(self, step: str, done: int, total: int) -> None:
-        """Build the message from the progress."""
         super().__init__(f"maintenance step {step} stopped after {done} of {total} tables")
         self.step, self.done, self.total = step, done, total
 
@@ -184,6 +173,5 @@ class ConsolidationCancelled(KnowledgeError):
     """A consolidation of memories was cancelled; the next one continues with the remaining memories."""
 
     def __init__(self, step: str, done: int) -> None:
-        """Build the message from the progress."""
         super().__init__(f"consolidation step {step} stopped after {done} memories")
         self.step, self.done = step, done

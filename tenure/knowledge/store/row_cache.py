@@ -14,7 +14,6 @@ class RowCache:
     """Rows of one version of a table, by their keys."""
 
     def __init__(self, max_rows: int = MAX_ROWS) -> None:
-        """Keep at most `max_rows` rows."""
         self._max_rows = max_rows
         self._lock = threading.Lock()
         self._version: int | None = None

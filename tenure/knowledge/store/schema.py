@@ -34,9 +34,7 @@ class FilterColumn(NamedTuple):
     """Column of a table of chunks that a search filter may use."""
 
     column: str
-    """Name of the column."""
     kind: FilterFieldType
-    """Type of its values."""
     is_low_cardinality: bool = False
     """Whether many chunks share each value."""
 
@@ -48,7 +46,6 @@ FILTER_COLUMNS: Final = {
     name: FilterColumn(_COLUMN_NAMES.get(name, name), kind, is_low_cardinality=name in _LOW_CARDINALITY)
     for name, kind in FILTER_FIELDS.items()
 }
-"""Column of each filter field."""
 
 
 def build_chunk_table_name(dimensions: int) -> str:

@@ -85,7 +85,6 @@ class TableState(NamedTuple):
     size: int
     """Bytes of its newest version, including indexes."""
     files: int
-    """Number of data files."""
     versions: int
     indexes: tuple[IndexConfig, ...]
 

@@ -26,7 +26,6 @@ class StoredFiles:
     """Files in the folder or the S3 store of one knowledge base; safe to share between threads and processes."""
 
     def __init__(self, uri: str) -> None:
-        """Store files next to the tables at `uri`; connect to nothing yet."""
         self._uri = uri.rstrip("/")
         self._folder = None if "://" in uri else Path(uri)
 

@@ -10,7 +10,6 @@ from tenure.sources.tables.sql_engine import SqlError, SqlLimits, quote_name, qu
 from tenure.sources.tables.sql_process import run_select
 
 MAX_COLUMNS: Final = 30
-"""Columns offered per table."""
 MAX_VALUE_CHARACTERS: Final = 40
 """Length up to which the values of a column are listed completely."""
 _MAX_LISTED_VALUES: Final = 12
@@ -23,7 +22,6 @@ _COLUMNS_PER_QUERY: Final = 20
 """Columns that one statement searches."""
 
 ColumnKey = tuple[str, str]
-"""Names of a table and a column."""
 
 
 def find_mentioned_values(

@@ -181,9 +181,6 @@ class OpenAIBackend(ABC):
         """Return the completion of a reply, and record the properties of the model that it shows.
 
         The next answers of a model that reasons have room for that.
-
-        Raises:
-            UnusableAnswer: there is nothing to parse.
         """
         if reply.has_reasoning and not request.capabilities.reasoning:
             await self._record_limits(request, Capabilities(reasoning=True))

@@ -39,9 +39,7 @@ class Capabilities(BaseModel):
     output_mode: OutputMode = "json_schema"
     """Strictest supported way to request structured output."""
     output_limit: OutputLimit = "max_completion_tokens"
-    """Parameter that limits the length of an answer."""
     streaming: bool = True
-    """Whether answers can be streamed."""
     stream_usage: bool = True
     """Whether the token usage of a streamed answer can be requested."""
     reasoning: bool = False

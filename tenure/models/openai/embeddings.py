@@ -37,11 +37,6 @@ class OpenAIEmbeddings:
     def __init__(
         self, model: str, *, api_key: str | None = None, base_url: str | None = None, timeout: float = 180.0
     ) -> None:
-        """Store the configuration; the first text opens the connection.
-
-        Raises:
-            ValueError: the URL has no scheme, or the key contains characters that no header can carry.
-        """
         self._model = model
         self._client = EndpointClient(EndpointConfig(model, "TENURE_EMBEDDING_MODEL", api_key, base_url, timeout))
         self._dimensions = 0

@@ -53,11 +53,6 @@ class EndpointClient:
     """Connection to one model, opened by the first request; its pickled form is the configuration."""
 
     def __init__(self, config: EndpointConfig) -> None:
-        """Check the configuration.
-
-        Raises:
-            ValueError: the URL has no scheme, or the key contains characters that no header can carry.
-        """
         self._config = config
         self._api_key = validate_key(config.api_key, config.settings.key)
         self._base_url = validate_base_url(config.base_url, config.settings.base_url)

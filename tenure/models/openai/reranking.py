@@ -31,11 +31,6 @@ class OpenAIReranker:
     """A rerank model behind an HTTP server."""
 
     def __init__(self, model: str, base_url: str, *, api_key: str | None = None, timeout: float = 180.0) -> None:
-        """Store the configuration; the first search opens the connection.
-
-        Raises:
-            ValueError: the URL has no scheme, or the key contains characters that no header can carry.
-        """
         self._model = model
         self._client = EndpointClient(EndpointConfig(model, _MODEL_SETTING, api_key, base_url, timeout, _SETTINGS))
 

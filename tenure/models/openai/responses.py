@@ -23,7 +23,6 @@ from tenure.models.openai.request import OpenAIRequest
 from tenure.settings import get_environment_variable
 
 PENDING_STATUSES: Final = frozenset({"queued", "in_progress"})
-"""Statuses of a response that is not finished."""
 
 TRANSIENT_CODES: Final = {"server_error": 500, "rate_limit_exceeded": 429, "vector_store_timeout": 500}
 """Error codes after which the same request may succeed, with the HTTP status they correspond to."""
@@ -116,11 +115,7 @@ class OpenAIResponses(OpenAIBackend):
             self._log_warning("the id of a response did not arrive before its call was cancelled", error)
 
     async def _poll_response(self, response: dict[str, Any], call: ModelCall) -> dict[str, Any]:
-        """Poll a response until it is finished.
-
-        Raises:
-            TransportError: the server does not know the id any more, so that nothing can be resumed.
-        """
+        """Poll a response until it is finished."""
         pause = MIN_POLL_SECONDS
         while response.get("status") in PENDING_STATUSES:
             await asyncio.sleep(pause)

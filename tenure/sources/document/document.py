@@ -31,11 +31,9 @@ class Document:
     title: str
     """Title in the document; a title made from the file name if it has none."""
     text: str
-    """Text in normal form."""
     kind: TextKind
     """Whether the text is prose in normal form or code."""
     author: str = ""
-    """Author in the metadata; may be empty."""
     published: str = ""
     """Date in the metadata, in any notation; may be empty."""
     pages: tuple[int, ...] = ()
@@ -47,7 +45,6 @@ class WebDocument:
     """Parsed web page, with its metadata and the text that quality checks need."""
 
     document: Document
-    """Document with the main text."""
     url: str
     """URL for citations: the canonical link if it has the same host."""
     language: str = ""

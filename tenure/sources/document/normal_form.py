@@ -34,7 +34,6 @@ class NormalFormWriter:
     """Writer that collects blocks in reading order."""
 
     def __init__(self) -> None:
-        """Start an empty text."""
         self.first_heading = ""
         self._blocks: list[tuple[str, list[str]]] = []
         self._counters: list[int | None] = []

@@ -16,7 +16,6 @@ _ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")
 _MAX_COMPRESSION_FACTOR: Final = 10
 """Maximum ratio of the decompressed size of a package to the size limit of a file."""
 _MAX_MEMBERS: Final = 20_000
-"""Maximum number of members of a package."""
 
 PACKAGE_ERRORS: Final = (
     zipfile.BadZipFile,

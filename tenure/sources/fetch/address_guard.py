@@ -66,10 +66,8 @@ class AllowedHost(NamedTuple):
     """Host or network that the settings allow in addition to the public web."""
 
     host: str
-    """Name of the host; empty for a network."""
     network: IpNetwork | None
     port: int | None
-    """Permitted port; None for all ports."""
 
 
 async def resolve_with_system(host: str, port: int) -> Sequence[str]:

@@ -35,11 +35,9 @@ _PAGE_MEDIA_TYPES: Final = ("", "text/html", "application/xhtml+xml")
 _LOADED_RESOURCES: Final = frozenset(("script", "stylesheet", "xhr", "fetch"))
 """Types of resources that a page may load: those that affect its text, not images, media, fonts and frames."""
 _MAX_RESOURCES: Final = 120
-"""Maximum number of resources per page."""
 _MAX_WINDOWS: Final = 2
 """Maximum number of concurrently rendered pages; each takes some hundred megabytes."""
 _START_TIMEOUT_MS: Final = 60_000
-"""Timeout for the start of the browser."""
 _ARGUMENTS: Final = (
     *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"),
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"),
@@ -64,15 +62,6 @@ class Browser:
     def __init__(
         self, executable: Path, trusted_fetcher: Fetcher, public_fetcher: Fetcher, seconds: float, max_bytes: int
     ) -> None:
-        """Run `executable`.
-
-        Args:
-            executable: path of Chromium or Chrome.
-            trusted_fetcher: fetcher that may use the hosts that the settings allow.
-            public_fetcher: fetcher that may only use public addresses.
-            seconds: maximum time for a page and its scripts.
-            max_bytes: maximum size of the resources and of the rendered HTML.
-        """
         self._executable, self._trusted_fetcher, self._public_fetcher = executable, trusted_fetcher, public_fetcher
         self._timeout_seconds, self._max_bytes = seconds, max_bytes
         self._resources = AsyncExitStack()

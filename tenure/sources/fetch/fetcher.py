@@ -34,7 +34,6 @@ from tenure.sources.fetch.transfer import (
 from tenure.sources.fetch.transport import GuardedConnections
 
 MAX_REDIRECTS: Final = 8
-"""Maximum number of redirects."""
 MAX_ATTEMPTS: Final = 5
 """Maximum number of requests for one URL, if connections are lost or the host asks for a retry."""
 
@@ -53,7 +52,6 @@ class FetchLimits:
     timeout_seconds: float = 30.0
     """Maximum time of the transfer, including redirects and retries."""
     max_bytes: int = 20_000_000
-    """Maximum size of the decompressed body."""
 
 
 _ROBOTS_LIMITS: Final = FetchLimits(10.0, robots.MAX_ROBOTS_BYTES)
@@ -64,11 +62,8 @@ class CrawlPolicy:
     """Rules for requests to hosts."""
 
     user_agent: str = "Tenure"
-    """`User-Agent` header."""
     obey_robots: bool = True
-    """Whether robots.txt is obeyed."""
     max_concurrent: int = 16
-    """Maximum number of concurrent requests."""
     max_per_host: int = 2
     """Maximum number of concurrent requests to one host."""
     min_interval: float = 0.5
@@ -84,7 +79,6 @@ class FetchedResponse:
     redirect_chain: tuple[str, ...]
     """Canonical URLs from the requested one to the final one."""
     status_code: int
-    """Status code of the last response."""
     not_modified: bool
     """Whether the server confirmed the stored copy (304); the body is empty then."""
     media_type: str
@@ -92,11 +86,9 @@ class FetchedResponse:
     charset: str
     """Character encoding that the header declares; empty if it declares none."""
     validators: Validators
-    """Validators for a conditional request."""
     max_age: float | None
     """Freshness lifetime in seconds; None if the server declares none."""
     body: bytes
-    """Decompressed body."""
     transferred_bytes: int
     """Number of body bytes transferred over the network."""
 
@@ -121,7 +113,6 @@ class Fetcher:
     def __init__(
         self, guard: AddressGuard, limits: FetchLimits = FetchLimits(), policy: CrawlPolicy = CrawlPolicy()
     ) -> None:
-        """Fetch from addresses that `guard` permits, within `limits` and by `policy`."""
         self._limits = limits
         self._connections = GuardedConnections(guard, policy.max_concurrent)
         self._headers = build_request_headers(policy.user_agent)

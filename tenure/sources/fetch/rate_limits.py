@@ -20,11 +20,9 @@ _MAX_HOSTS = 1_000
 class _Host:
     slots: asyncio.Semaphore
     next_start: float = 0.0
-    """Earliest start of the next request."""
     blocked_until: float = 0.0
     """End of the time in which the host accepts no requests."""
     waiting: int = 0
-    """Number of waiting and running requests."""
 
 
 class HostRateLimiter:

@@ -51,7 +51,6 @@ class RobotsCache:
     """Cache of the rules of recently visited sites."""
 
     def __init__(self, load: LoadFile, user_agent: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """Load files with `load`, and apply the rules for `user_agent`."""
         self._load, self._agent, self._clock = load, user_agent.partition("/")[0].strip(), clock
         self._known: dict[str, _CachedRules] = {}
 

@@ -43,7 +43,6 @@ class Transfer:
     """State of the transfer of one page."""
 
     def __init__(self, known: Validators | None, limit: int, *, truncate: bool = False) -> None:
-        """Start the transfer of a page; a body over the limit is an error, or is truncated."""
         self.status_code = 0
         self.headers = httpx.Headers()
         self.received = 0

@@ -22,14 +22,12 @@ from tenure.sources.fetch.errors import RequestRefused
 _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 """Timeout of a connection attempt; the transfer as a whole has its own limit."""
 _KEEPALIVE_SECONDS: Final = 30.0
-"""Time after which an idle connection is closed."""
 
 
 class GuardedNetworkBackend(httpcore.AsyncNetworkBackend):
     """Network backend that connects to checked addresses."""
 
     def __init__(self, guard: AddressGuard, inner: httpcore.AsyncNetworkBackend | None = None) -> None:
-        """Resolve hosts with `guard`, and connect through `inner`."""
         self._guard = guard
         self._inner = inner or httpcore.AnyIOBackend()
 
@@ -89,7 +87,6 @@ class GuardedConnections:
     """
 
     def __init__(self, guard: AddressGuard, max_idle: int) -> None:
-        """Connect through `guard`, and keep at most `max_idle` idle connections."""
         self._backend, self._max_idle = GuardedNetworkBackend(guard), max_idle
         self._idle: list[tuple[httpcore.Origin, httpcore.AsyncHTTPConnection]] = []
 

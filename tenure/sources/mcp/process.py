@@ -29,11 +29,9 @@ from tenure.sources.isolation import limit_memory
 
 _MEMORY_MB: Final = 512
 _MAX_PAGES: Final = 20
-"""Maximum number of pages of a list."""
 _MAX_RESULT_LENGTH: Final = 2_000_000
 """Maximum length of a result as JSON, in characters."""
 _MAX_DESCRIPTION_LENGTH: Final = 2_000
-"""Maximum length of a description, in characters."""
 _MAX_PROBLEM_LENGTH: Final = 300
 
 
@@ -88,11 +86,7 @@ async def answer_request(request: dict[str, Any]) -> Any:
 
 
 def _check_arguments(tools: Sequence[dict[str, Any]], name: str, arguments: dict[str, Any]) -> None:
-    """Validate arguments against the JSON Schema of a tool; remote references are not loaded.
-
-    Raises:
-        _ToolFailure: the tool does not exist, or the arguments are invalid.
-    """
+    """Validate arguments against the JSON Schema of a tool; remote references are not loaded."""
     schema = next((tool["parameters"] for tool in tools if tool["name"] == name), None)
     if schema is None:
         raise _ToolFailure(f"there is no tool {name!r}")
@@ -137,11 +131,7 @@ async def _list_resources(client: Client) -> list[dict[str, str]]:
 
 
 def _convert_result(result: types.CallToolResult) -> dict[str, Any]:
-    """Return the content of a tool result without images and audio.
-
-    Raises:
-        _ToolFailure: the tool reports an error.
-    """
+    """Return the content of a tool result without images and audio."""
     texts = [part.text for part in result.content if isinstance(part, types.TextContent)]
     if result.is_error:
         raise _ToolFailure(" ".join(texts) or "it failed without a reason")

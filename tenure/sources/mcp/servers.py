@@ -26,7 +26,6 @@ from tenure.settings.web import McpServer
 from tenure.sources.isolation import build_child_environment
 
 MAX_OUTPUT_BYTES: Final = 4 * 1024 * 1024
-"""Maximum size of a reply as JSON."""
 _START_SECONDS: Final = 30.0
 """Time for starting the process and ending the server, in addition to the timeout of the call."""
 _MAIN: Final = "from tenure.sources.mcp.process import main; main()"
@@ -53,11 +52,8 @@ class McpToolDescription:
     """An allowed tool."""
 
     name: str
-    """Name."""
     description: str
-    """Description by the server."""
     parameters: Mapping[str, Any]
-    """JSON Schema of the arguments."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +61,8 @@ class ResourceLink:
     """Reference to a resource."""
 
     uri: str
-    """URI of the resource."""
     title: str
-    """Title, or name."""
     description: str = ""
-    """Description by the server."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +72,6 @@ class ToolResult:
     texts: tuple[str, ...] = ()
     """Text contents, including those of embedded resources."""
     links: tuple[ResourceLink, ...] = ()
-    """Linked resources."""
     structured: Any = None
     """Structured content as a JSON value, if the tool returns any."""
 
@@ -101,7 +93,6 @@ class McpServers:
     """Client of the servers that the settings name."""
 
     def __init__(self, servers: Mapping[str, McpServer], *, timeout_seconds: float) -> None:
-        """Limit each call to `timeout_seconds`."""
         self._servers, self._timeout_seconds = servers, timeout_seconds
 
     async def list_tools(self, server: str) -> tuple[McpToolDescription, ...]:
@@ -164,22 +155,13 @@ class McpServers:
         return _TEXTS.validate_python(await self._run_request(server, {"operation": "read", "uri": uri}))
 
     def _get_server(self, server: str) -> McpServer:
-        """Return the settings of a server.
-
-        Raises:
-            McpNotAllowed: no server has the name.
-        """
+        """Return the settings of a server."""
         if server not in self._servers:
             raise McpNotAllowed(f"{get_environment_variable('mcp_servers')} contains no server {server!r}")
         return self._servers[server]
 
     async def _run_request(self, name: str, request: Mapping[str, object]) -> object:
-        """Return the response to one request, sent by a separate process.
-
-        Raises:
-            McpServerError: the server gave no valid response.
-            McpToolError: the tool failed.
-        """
+        """Return the response to one request, sent by a separate process."""
         server = _SERVER.dump_python(self._get_server(name), mode="python")
         sent = json.dumps({**request, "server": server, "seconds": self._timeout_seconds}, default=_serialize_secret)
         try:
@@ -195,11 +177,7 @@ class McpServers:
 
 
 async def _run_process(sent: bytes) -> bytes:
-    """Return the output of the process for a request; afterwards, the process and all its children have ended.
-
-    Raises:
-        ValueError: the output is too large.
-    """
+    """Return the output of the process for a request; afterwards, the process and all its children have ended."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         sys.executable,

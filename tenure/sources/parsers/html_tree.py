@@ -14,7 +14,6 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 from tenure.sources.document.document import NO_TEXT, Unreadable
 
 _MAX_MARKUP_LENGTH: Final = 20_000_000
-"""Maximum length of the markup, in characters."""
 _MAX_DEPTH: Final = 400
 """Maximum nesting depth; functions that walk a tree recurse as deeply."""
 MAX_HIDDEN_LENGTH: Final = 20_000

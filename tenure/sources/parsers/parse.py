@@ -19,7 +19,6 @@ from tenure.sources.parsers.registry import find_format, list_formats
 from tenure.sources.tables.catalogue import TABLE_FORMATS
 
 DEFAULT_LIMIT_BYTES: Final = 50_000_000
-"""Maximum size of a file."""
 
 TABLE_LIMIT_BYTES: Final = 2_000_000_000
 """Maximum size of a file with tables, which is described and not loaded."""

@@ -67,9 +67,7 @@ class PageTask:
     path: str
     """URL, after redirects."""
     body: bytes
-    """Decompressed body."""
     media_type: str = ""
-    """Media type without parameters."""
     charset: str = ""
     """Character encoding that the server declares."""
 
@@ -207,11 +205,7 @@ def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
 
 
 def _check_secrets(opened: OpenFile) -> None:
-    """Check that a file holds no secrets.
-
-    Raises:
-        Unreadable: it does.
-    """
+    """Check that a file holds no secrets."""
     reason = describe_secret_name(opened.path.name) or describe_secret_content(opened.read(SNIFFED_BYTES))
     if reason:
         raise Unreadable(f"{reason}: {INCLUDE_SECRETS_HINT}")

@@ -25,9 +25,7 @@ from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, is_
 _LIMITS: Final = SqlLimits(seconds=40.0, rows=200, memory_mb=1024)
 """Limits for the description of one table; the timeout of a reader process is longer."""
 _MAX_NAMED_VALUES = 8
-"""Maximum number of values in a sentence."""
 _ROWS_PER_LIST = 8
-"""Maximum number of rows in one list."""
 _MAX_DESCRIBED_ROWS = 24
 """Maximum number of rows that become sentences; the table contains all rows."""
 _MAX_VALUE_LENGTH = 60

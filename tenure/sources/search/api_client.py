@@ -35,7 +35,6 @@ class HttpConnections:
     """One connection pool for all providers, opened by the first request."""
 
     def __init__(self, user_agent: str) -> None:
-        """Send `user_agent` with each request."""
         self._user_agent = user_agent
         self._client: httpx.AsyncClient | None = None
 
@@ -62,13 +61,10 @@ class ApiClient:
     """Client of the API of one provider."""
 
     http: HttpConnections
-    """Connection pool."""
     name: str
-    """Name of the provider."""
     base_url: str
     """URL to which paths are appended."""
     key: SecretStr | None = None
-    """API key."""
     key_setting: str = ""
     """Environment variable of the key, for error messages."""
     url_setting: str = ""
@@ -146,11 +142,7 @@ class ApiClient:
             raise SearchUnavailable(f"{self.name} could not be reached ({type(error).__name__})") from None
 
     async def _wait_for_interval(self) -> None:
-        """Wait until the minimum interval has passed; requests proceed in the order of their arrival.
-
-        Raises:
-            SearchUnavailable: too many requests wait already. A rejected request does not prolong the queue.
-        """
+        """Wait until the minimum interval has passed; requests proceed in the order of their arrival."""
         now = time.monotonic()
         turn = max(now, self._next_start)
         if turn - now > MAX_WAIT_SECONDS:

@@ -20,7 +20,6 @@ from tenure.sources.search.registry import ProviderRegistry
 MAX_RETRY_AFTER_SECONDS = 3600.0
 """Maximum time for which a provider is not queried, whatever its `Retry-After` says."""
 CACHE_SECONDS = 600.0
-"""Lifetime of cached results."""
 MAX_CACHED_SEARCHES = 500
 """Number of cached searches; the oldest are removed first."""
 

@@ -11,7 +11,6 @@ from tenure.contracts.evidence.web import WebHit, WebSearchRequest
 from tenure.sources.search.provider import SearchResult, compute_first_day
 
 MAX_URL_LENGTH: Final = 2_000
-"""Maximum length of a URL in a reply."""
 
 
 def fuse(results: Mapping[str, Sequence[SearchResult]], request: WebSearchRequest, today: date) -> tuple[WebHit, ...]:

@@ -15,7 +15,6 @@ _TITLE_KEYS: Final = ("title", "name", "headline", "label")
 _SNIPPET_KEYS: Final = ("snippet", "summary", "description", "content", "abstract", "excerpt", "text", "body")
 _DATE_KEYS: Final = ("published", "published_date", "publishedDate", "date", "pubDate", "created_at", "updated")
 _MAX_DEPTH: Final = 8
-"""Maximum nesting depth that is searched."""
 _URL: Final = re.compile(r"https?://\S+")
 _LINK: Final = re.compile(
     r"\[(?P<title>[^\[\]]{1,300})\]\((?P<linked>https?://[^\s()]+)\)|(?P<bare>https?://[^\s<>()\"'\]]+)"

@@ -41,7 +41,6 @@ class McpSearchProvider:
     domains = ()
 
     def __init__(self, name: str, servers: McpServers, tool: str) -> None:
-        """Call `tool` of the server `name`."""
         self.name, self._servers, self._tool_name = name, servers, tool
         self._tool_description: McpToolDescription | None = None
 
@@ -57,22 +56,14 @@ class McpSearchProvider:
         return _parse_results(answer)
 
     async def _find_tool(self) -> McpToolDescription:
-        """Return the description of the tool.
-
-        Raises:
-            SearchRefused: the server has no such tool, or the settings do not allow it.
-        """
+        """Return the description of the tool."""
         tools = {tool.name: tool for tool in await self._servers.list_tools(self.name)}
         if self._tool_name not in tools:
             raise SearchRefused(f"{self.name} has no tool {self._tool_name!r} that the settings allow")
         return tools[self._tool_name]
 
     def _build_arguments(self, tool: McpToolDescription, request: WebSearchRequest) -> dict[str, object]:
-        """Return the arguments of a search.
-
-        Raises:
-            SearchRefused: the tool has no parameter for a query.
-        """
+        """Return the arguments of a search."""
         known: Mapping[str, Any] = tool.parameters.get("properties", {})
         needed = tool.parameters.get("required", [])
         query = next(

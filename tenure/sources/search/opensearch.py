@@ -73,11 +73,7 @@ class OpenSearchProvider:
         raise SearchRefused(f"{self.name} offers no results as Atom, RSS or JSON; check {self._client.url_setting}")
 
     def _check_host(self, template: str) -> str:
-        """Return a template if it leads to the description's own host.
-
-        Raises:
-            SearchRefused: the template leads to another host.
-        """
+        """Return a template if it leads to the description's own host."""
         try:
             own = extract_host(self._client.base_url).removeprefix("www.")
             is_own = is_in_domains(extract_host(fill_template(template, {_TERMS: "x"})), (own,))

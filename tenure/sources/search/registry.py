@@ -22,7 +22,6 @@ from tenure.sources.search.opensearch import OpenSearchProvider
 from tenure.sources.search.provider import ProviderSkipped, SearchProvider
 
 DEFAULT_PROVIDER: Final = "wikipedia"
-"""Provider that is queried if none is configured."""
 
 
 def load_provider_classes() -> dict[str, type[ApiProvider]]:
@@ -51,7 +50,6 @@ class ProviderRegistry:
     """The search providers of one worker; each is created at its first use."""
 
     def __init__(self, settings: SearchSettings, http: HttpConnections) -> None:
-        """Create providers from `settings`, all on the connections of `http`."""
         self._settings, self._http = settings, http
         self._servers = McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds)
         self._classes = load_provider_classes()

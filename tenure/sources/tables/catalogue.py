@@ -15,7 +15,6 @@ CellValue = str | int | float | bool | None
 """Value of a cell that JSON can represent; dates and times are texts in ISO 8601."""
 
 ColumnKind = Literal["number", "text", "date", "boolean", "other"]
-"""Kind of the values of a column."""
 
 TABLE_FORMATS: Final[dict[str, TableFormat]] = {
     ".csv": "csv",
@@ -28,7 +27,6 @@ TABLE_FORMATS: Final[dict[str, TableFormat]] = {
     ".db": "sqlite",
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "sheets"),
 }
-"""Table formats by suffix."""
 
 TABLE_MEDIA_TYPES: Final = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
@@ -52,7 +50,6 @@ class Database:
     location: str
     """Absolute path of the file, or connection string of the database."""
     format: TableFormat
-    """Format of the file or database."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +57,14 @@ class Column:
     """Column with statistics of its values, as far as they could be computed in time."""
 
     name: str
-    """Name."""
     kind: ColumnKind
-    """Kind of its values."""
     null_count: int = 0
-    """Number of rows without a value."""
     distinct_count: int | None = None
     """Number of distinct values; None if they were not counted."""
     minimum: CellValue = None
-    """Minimum value."""
     maximum: CellValue = None
-    """Maximum value."""
     mean: float | None = None
-    """Mean of numbers."""
     total: CellValue = None
-    """Sum of numbers."""
     most_common: tuple[tuple[CellValue, int], ...] = ()
     """The most common values with their counts; all values if there are few."""
 
@@ -84,13 +74,10 @@ class Table:
     """Description of a table for people and models."""
 
     name: str
-    """SQL name."""
     columns: tuple[Column, ...]
-    """Columns, in order."""
     row_count: int | None = None
     """Number of rows; None if they were not counted."""
     sample: tuple[tuple[CellValue, ...], ...] = ()
-    """First rows."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +85,8 @@ class ResultTable:
     """Result of a query."""
 
     columns: tuple[str, ...]
-    """Names of the columns."""
     rows: tuple[tuple[CellValue, ...], ...]
-    """Rows, up to the limit."""
     is_truncated: bool = False
-    """Whether the query has more rows."""
     tables_read: tuple[str, ...] = ()
     """SQL names of the tables that the query reads."""
 

@@ -26,7 +26,6 @@ class PinnedDatabases(NamedTuple):
     """Databases with the paths under which the engine opens them."""
 
     databases: tuple[Database, ...]
-    """Databases that can be opened."""
     problems: tuple[str, ...]
     """For each of the others, its name and the reason."""
 

@@ -29,9 +29,7 @@ class Sheet(NamedTuple):
     """Sheet with a table."""
 
     name: str
-    """SQL name."""
     table: pa.Table
-    """Rows."""
 
 
 def read_sheets(path: Path) -> Iterator[Sheet]:

@@ -31,18 +31,13 @@ DEFAULT_SAMPLE_ROWS: Final = 200
 _MAX_COMMON_VALUES = 20
 """Number of distinct values up to which all values are listed."""
 _MAX_COLUMNS = 80
-"""Maximum number of described columns of a table."""
 _MAX_TABLES = 40
-"""Maximum number of opened tables of a database."""
 _MAX_CELL_LENGTH = 500
-"""Maximum length of a cell in characters."""
 
 _MAX_RESULT_COLUMNS = 2_000
-"""Maximum number of columns of a result."""
 _MAX_RESULT_CHARACTERS = 20_000_000
 """Maximum number of characters of all cells of a result."""
 _FETCHED_ROWS = 200
-"""Number of rows that are converted at a time."""
 _MAX_INTEGER_BITS = 256
 """Maximum size of an integer; a larger one is described."""
 
@@ -56,7 +51,6 @@ _READERS: Final = {
     "jsonl": "read_json({0}, format = 'newline_delimited', sample_size = -1, maximum_object_size = 16777216)",
 }
 _CONNECTION_SECRET: Final = "connection"
-"""Name of the secret for attaching a database."""
 _NO_CONNECTION: Final = "Unable to connect to Postgres"
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _EXTENSIONS: Final = {"sqlite": "sqlite_scanner", "postgres": "postgres_scanner"}
@@ -77,11 +71,8 @@ class SqlLimits:
     """Limits of a statement."""
 
     seconds: float = 20.0
-    """Time limit."""
     rows: int = 200
-    """Maximum number of rows of a result."""
     memory_mb: int = 1024
-    """Memory limit of the engine in megabytes."""
 
 
 class SqlEngine:

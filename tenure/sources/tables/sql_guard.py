@@ -49,9 +49,7 @@ class CheckedQuery(NamedTuple):
     """A permitted statement."""
 
     sql: str
-    """Text of the statement."""
     tables: tuple[str, ...]
-    """Qualified names of the tables that it reads."""
 
 
 class SqlRefused(ValueError):

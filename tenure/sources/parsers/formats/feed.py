@@ -23,7 +23,6 @@ FEED: Final = Format(
 )
 
 _MAX_ENTRIES = 1_000
-"""Maximum number of entries."""
 _DATE_TAGS = ("published", "pubDate", "date", "issued", "updated", "modified")
 _CONTENT_TAGS = ("encoded", "content", "description", "summary")
 _MARKUP = re.compile(r"<[a-zA-Z/!]|&[a-z#0-9]+;")

@@ -57,11 +57,7 @@ class Searxng(ApiProvider):
         return list(results.values())
 
     async def _fetch_page(self, request: WebSearchRequest, page: int) -> _Reply:
-        """Return one page of results.
-
-        Raises:
-            SearchUnavailable: the first page is empty, and some engines did not respond.
-        """
+        """Return one page of results."""
         params: dict[str, str | int] = {
             "q": add_site_operators(request),
             "format": "json",
