@@ -14,14 +14,11 @@ from temporalio.exceptions import ApplicationError, CancelledError
 
 from tenure.knowledge.store.errors import (
     CommitConflict,
-    ConsolidationCancelled,
     CorruptTable,
-    EmbeddingCancelled,
-    IngestCancelled,
     KnowledgeError,
-    MaintenanceCancelled,
     ReaderFailed,
     StoreUnreachable,
+    WorkCancelled,
 )
 from tenure.models.errors import EmbeddingError, ModelError, RequestRejected, TransportError
 
@@ -61,7 +58,7 @@ def translate_errors() -> Iterator[None]:
         raise_model_error(error)
     except EmbeddingError as error:
         raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=True) from error
-    except (IngestCancelled, EmbeddingCancelled, MaintenanceCancelled, ConsolidationCancelled) as error:
+    except WorkCancelled as error:
         raise CancelledError(str(error)) from error
     except KnowledgeError as error:
         passing = isinstance(error, TRANSIENT_ERRORS)

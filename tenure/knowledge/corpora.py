@@ -69,8 +69,7 @@ class Corpora:
             FileNotFoundError: a path does not exist.
             FilesUnlistable: the files of a path cannot be listed.
             EmbeddingModelMismatch: documents outside the paths were embedded with another model.
-            IngestCancelled: `cancelled` returned True.
-            EmbeddingCancelled: `cancelled` returned True after all files were read.
+            WorkCancelled: `cancelled` returned True.
         """
         return Ingestion(self._store, self._model, self._cache, self._settings, request, report, cancelled).run()
 
@@ -85,7 +84,7 @@ class Corpora:
         Raises:
             UnknownCorpus: the corpus was never ingested.
             EmbeddingModelMismatch: its vectors come from another model.
-            EmbeddingCancelled: `cancelled` returned True.
+            WorkCancelled: `cancelled` returned True.
         """
         model = BackgroundModel(self._model)
         cache = EmbeddingCache(self._store, model, self._metrics)
@@ -102,7 +101,7 @@ class Corpora:
         Raises:
             UnknownCorpus: the corpus was never ingested.
             EmbeddingModelMismatch: its vectors come from another model.
-            EmbeddingCancelled: `cancelled` returned True.
+            WorkCancelled: `cancelled` returned True.
         """
         backfill = EmbeddingBackfill(self._store, self._model, self._cache, request.corpus, report, cancelled)
         needed = list_needed_chunks(self._store, self._model.dimensions, request.corpus, request.question)
@@ -118,7 +117,7 @@ class Corpora:
 
         Raises:
             EmbeddingModelMismatch: the corpus was embedded with another model.
-            EmbeddingCancelled: `cancelled` returned True.
+            WorkCancelled: `cancelled` returned True.
         """
         writer = self._writer(request.corpus, report, cancelled)
         return WebPageIngestion(

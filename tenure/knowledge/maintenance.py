@@ -12,7 +12,7 @@ from tenure.contracts.knowledge.maintenance import MaintenanceProgress, Maintena
 from tenure.knowledge.answers import trim_answers
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.pages.cache import trim_pages
-from tenure.knowledge.store.errors import CommitConflict, CorruptTable, MaintenanceCancelled
+from tenure.knowledge.store.errors import CommitConflict, CorruptTable, WorkCancelled
 from tenure.knowledge.store.schema import ANSWERS, PAGES, RUNS, is_knowledge_table
 from tenure.knowledge.store.store import KEEP_VERSIONS, Store
 from tenure.settings.knowledge import KnowledgeSettings
@@ -43,7 +43,7 @@ class Maintenance:
         """Run one step on every table; list the tables that fail in the report.
 
         Raises:
-            MaintenanceCancelled: `cancelled` returned True between two tables.
+            WorkCancelled: `cancelled` returned True between two tables.
         """
         started = time.monotonic()
         tables = sorted(name for name in self._store.list_table_names() if is_knowledge_table(name))
@@ -51,7 +51,7 @@ class Maintenance:
         for done, name in enumerate(tables):
             report(MaintenanceProgress(step=step, table=name, done=done, total=len(tables)))
             if cancelled():
-                raise MaintenanceCancelled(step, done, len(tables))
+                raise WorkCancelled(f"maintenance step {step} stopped after {done} of {len(tables)} tables")
             try:
                 if name == PAGES and step == "compact":
                     trim_pages(self._store, self._settings.page_cache_megabytes * 1_000_000)

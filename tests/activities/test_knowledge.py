@@ -36,12 +36,12 @@ from tenure.document_roots import DocumentRoots
 from tenure.knowledge.store.errors import (
     CommitConflict,
     CorruptTable,
-    IngestCancelled,
     InvalidSearch,
     KnowledgeError,
     ReaderFailed,
     StoreUnreachable,
     UnknownCorpus,
+    WorkCancelled,
 )
 from tenure.models.errors import TransportError
 from tests.conftest import EVERYWHERE
@@ -257,7 +257,7 @@ def test_unavailable_rerank_endpoint_is_retried() -> None:
 def test_stopped_ingestion_is_cancelled() -> None:
     """On a stopping worker the ingestion ends as cancelled, so that another worker continues it."""
     with pytest.raises(CancelledError, match="stopped after 3 of 9 files"):
-        ActivityEnvironment().run(on(Refusing(IngestCancelled("kitchen", 3, 9))).ingest_corpus, INGEST)
+        ActivityEnvironment().run(on(Refusing(WorkCancelled("stopped after 3 of 9 files"))).ingest_corpus, INGEST)
 
 
 def test_missing_path_is_not_retried() -> None:

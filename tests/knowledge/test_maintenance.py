@@ -11,7 +11,7 @@ from tenure.contracts.knowledge.maintenance import MaintenanceProgress
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.maintenance import Maintenance
-from tenure.knowledge.store.errors import MaintenanceCancelled
+from tenure.knowledge.store.errors import WorkCancelled
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, SOURCES
 from tenure.knowledge.store.store import KEEP_VERSIONS, Store
 from tenure.settings.knowledge import KnowledgeSettings
@@ -127,7 +127,7 @@ def test_maintenance_reports_progress_and_can_be_cancelled(uri: str, ingest: Ing
         ("statements", 8),
         ("", 9),
     ]
-    with pytest.raises(MaintenanceCancelled, match="after 1 of 9 tables"):
+    with pytest.raises(WorkCancelled, match="after 1 of 9 tables"):
         Maintenance(store, KnowledgeSettings()).run_step(
             "index", seen.append, lambda: seen[-1].done == 1 and seen[-1].table != ""
         )

@@ -17,7 +17,7 @@ from tenure.contracts.evidence.corpora import EmbedReport, IngestProgress
 from tenure.knowledge.embeddings.cache import EmbeddingCache, build_vector_column
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.store import catalogue
-from tenure.knowledge.store.errors import EmbeddingCancelled, EmbeddingModelMismatch
+from tenure.knowledge.store.errors import EmbeddingModelMismatch, WorkCancelled
 from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.schema import build_chunk_schema
 from tenure.knowledge.store.store import Store
@@ -168,7 +168,8 @@ class EmbeddingBackfill:
             self._reported = time.monotonic()
             self._report(self._progress)
             if self._cancelled():
-                raise EmbeddingCancelled(self._corpus, self._progress.embedded, self._progress.to_embed)
+                done, total = self._progress.embedded, self._progress.to_embed
+                raise WorkCancelled(f"the embedding of corpus {self._corpus!r} stopped after {done} of {total} chunks")
 
 
 def _split(values: Sequence[str], size: int) -> Iterator[Sequence[str]]:

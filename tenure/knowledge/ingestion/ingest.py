@@ -22,7 +22,7 @@ from tenure.knowledge.ingestion.reading_budget import ReadingBudget
 from tenure.knowledge.ingestion.scanning import scan_files
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import KnownFile
-from tenure.knowledge.store.errors import IngestCancelled
+from tenure.knowledge.store.errors import WorkCancelled
 from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
@@ -161,7 +161,8 @@ class Ingestion:
             self._reported = time.monotonic()
             self._report(self._progress)
             if self._cancelled():
-                raise IngestCancelled(self._corpus, self._progress.files_done, self._progress.files_total)
+                done, total = self._progress.files_done, self._progress.files_total
+                raise WorkCancelled(f"ingestion of corpus {self._corpus!r} stopped after {done} of {total} files")
 
     def _build_report(self, files: int, pending: int, seconds: float) -> IngestReport:
         counts = self._counts

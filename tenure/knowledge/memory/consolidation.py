@@ -32,7 +32,7 @@ from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.knowledge.embeddings.cache import read_vector_column
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.rows import FACT_KINDS, PASS_ROWS
-from tenure.knowledge.store.errors import ConsolidationCancelled
+from tenure.knowledge.store.errors import WorkCancelled
 from tenure.knowledge.store.schema import build_memory_table_name
 from tenure.knowledge.store.store import Store, quote_literal
 from tenure.models.embedding import EmbeddingModel
@@ -94,7 +94,7 @@ class Consolidation:
         """Run the step.
 
         Raises:
-            ConsolidationCancelled: `cancelled` returned True.
+            WorkCancelled: `cancelled` returned True.
         """
         started = time.monotonic()
         self._total = sum(self._store.count_rows(table) for table in memory_rows.list_memory_tables(self._store))
@@ -123,14 +123,17 @@ class Consolidation:
         """Count rows, report the progress, and stop if cancelled."""
         self._looked_at += looked_at
         self._report(ConsolidationProgress(step=self._step, done=self._looked_at, total=self._total))
+        self._check_cancelled()
+
+    def _check_cancelled(self) -> None:
         if self._cancelled():
-            raise ConsolidationCancelled(self._step, self._looked_at)
+            raise WorkCancelled(f"consolidation step {self._step} stopped after {self._looked_at} memories")
 
     def _embed(self) -> None:
         """Embed memories whose vectors come from another model, and move them into the table of the current model."""
         other_model = f"model <> {quote_literal(self._model.name)}"
         for table in memory_rows.list_memory_tables(self._store):
-            while rows := self._store.read_some_rows(table, memory_rows.COLUMNS, other_model, PASS_ROWS).to_pylist():
+            while rows := self._store.read_rows(table, memory_rows.COLUMNS, other_model, PASS_ROWS).to_pylist():
                 memories = [memory_rows.parse_memory(row) for row in rows]
                 vectors = self._encode([memory_rows.select_embedded_text(memory) for memory in memories])
                 memory_rows.write_memories(self._store, self._table, memories, vectors, self._model.name, new=True)
@@ -169,7 +172,7 @@ class Consolidation:
         for owner in sorted(owners):
             mine = f"owner = {quote_literal(owner)} AND "
             while (
-                block := self._store.read_some_rows(self._table, ["id", "kind", "vector"], mine + new, _BLOCK_ROWS)
+                block := self._store.read_rows(self._table, ["id", "kind", "vector"], mine + new, _BLOCK_ROWS)
             ).num_rows:
                 self._resolve(block["id"].to_pylist(), self._find_neighbours(block, mine + own))
                 self._advance(block.num_rows)
@@ -187,8 +190,7 @@ class Consolidation:
             similarities[[at for at, _ in own], [at for _, at in own]] = -1.0
             for at, other in _list_similar_pairs(similarities):
                 found[ids[at]].append((float(similarities[at, other]), others[other]))
-            if self._cancelled():
-                raise ConsolidationCancelled(self._step, self._looked_at)
+            self._check_cancelled()
         return {id: heapq.nlargest(_MAX_NEIGHBOURS, near) for id, near in found.items()}
 
     def _resolve(self, block: Sequence[str], neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> None:

@@ -257,7 +257,7 @@ class Memories:
         naming = f"array_has_any(entities, make_array{quote_list(keys)})"
         columns = [*memory_rows.COLUMNS, "vector"]
         return self._select_recallable(
-            lambda where, limit: self._store.read_some_rows(
+            lambda where, limit: self._store.read_rows(
                 self._table, columns, f"{naming} AND {where}", limit
             ).to_pylist(),
             *(request, ("semantic",), MAX_ENTITY_MATCHES),
@@ -355,7 +355,7 @@ class Memories:
         """Run one step of a consolidation.
 
         Raises:
-            ConsolidationCancelled: `cancelled` returned True.
+            WorkCancelled: `cancelled` returned True.
         """
         return Consolidation(self._store, self._model, self._encode, self._policy, request, report, cancelled).run()
 

@@ -46,7 +46,8 @@ def find_gap_passages(
     table, wanted = build_chunk_table_name(dimensions), f"{part.gap.statement} {part.gap.query}"
     near = [ref.chunk for ref in part.passages]
     rows: dict[str, _Row] = {**_list_candidates(store, table, corpora, dossier, wanted)}
-    rows |= store.read_known_rows(table, _COLUMNS, "id", [chunk for chunk in near if chunk not in rows])
+    unread = [chunk for chunk in near if chunk not in rows]
+    rows |= {row["id"]: row for row in store.read_rows_in(table, _COLUMNS, "id", unread).to_pylist()}
     found = match_texts(
         wanted, {chunk: (row["search_text"].removesuffix(row["text"]), row["text"]) for chunk, row in rows.items()}
     )

@@ -11,10 +11,9 @@ import pyarrow.compute as pc
 
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence.corpora import CorpusStats, IndexStats, TableStats
+from tenure.contracts.evidence.corpora import CorpusStats, TableStats
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.knowledge.store.errors import CorruptTable, UnknownChunk, UnknownCorpus
-from tenure.knowledge.store.row_cache import Row
 from tenure.knowledge.store.schema import (
     CORPORA,
     CORPORA_SCHEMA,
@@ -29,7 +28,7 @@ from tenure.knowledge.store.schema import (
     is_knowledge_table,
     make_chunk_id,
 )
-from tenure.knowledge.store.store import Store, TableState, quote_list, quote_literal
+from tenure.knowledge.store.store import Store, quote_list, quote_literal
 from tenure.sources.tables.catalogue import TABLE_FORMATS
 
 _RESULTS_SUFFIX: Final = " (results)"
@@ -171,31 +170,7 @@ def summarize_corpora(store: Store) -> tuple[CorpusStats, ...]:
 
 def summarize_tables(store: Store) -> tuple[TableStats, ...]:
     """Return the size and the indexes of each table, sorted by name."""
-    return tuple(
-        _to_table_stats(name, store.describe_table(name))
-        for name in sorted(store.list_table_names())
-        if is_knowledge_table(name)
-    )
-
-
-def _to_table_stats(name: str, figures: TableState) -> TableStats:
-    return TableStats(
-        table=name,
-        rows=figures.rows,
-        size=figures.size,
-        files=figures.files,
-        versions=figures.versions,
-        indexes=tuple(
-            IndexStats(
-                name=index.name,
-                family=index.index_type,
-                size=index.size_bytes or 0,
-                rows=index.num_indexed_rows or 0,
-                unindexed=index.num_unindexed_rows or 0,
-            )
-            for index in sorted(figures.indexes, key=lambda index: index.name)
-        ),
-    )
+    return tuple(store.describe_table(name) for name in sorted(store.list_table_names()) if is_knowledge_table(name))
 
 
 def list_known_files(store: Store, name: str) -> dict[str, KnownFile]:
@@ -252,7 +227,7 @@ def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> 
     columns = ["id", "source_id", "title", "uri", "heading_path", "text", "start", "end", "kind", "published"]
     wanted = list(dict.fromkeys(ref.chunk for ref in refs))
     table = build_chunk_table_name(dimensions)
-    rows = store.read_known_rows(table, columns, "id", wanted)
+    rows = {row["id"]: row for row in store.read_rows_in(table, columns, "id", wanted).to_pylist()}
     # The database does not detect inverted bits, and a changed text would be quoted.
     if any(make_chunk_id(row["source_id"], row["start"], row["end"], row["text"]) != id for id, row in rows.items()):
         raise CorruptTable(table, store.uri, "a text does not match its id")
@@ -261,20 +236,14 @@ def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> 
     return tuple(_to_passage(rows[ref.chunk], ref) for ref in refs)
 
 
-def _to_passage(row: Row, ref: PassageRef) -> Passage:
-    path = row["heading_path"]
+def _to_passage(row: dict[str, Any], ref: PassageRef) -> Passage:
+    names = ("title", "uri", "text", "start", "end", "kind", "published")
     return Passage(
         chunk=ref.chunk,
-        source=SourceId(str(row["source_id"])),
-        title=str(row["title"]),
-        uri=str(row["uri"]),
-        heading_path=tuple(path) if isinstance(path, list) else (),
-        text=str(row["text"]),
-        start=int(str(row["start"])),
-        end=int(str(row["end"])),
-        kind=str(row["kind"]),
+        source=SourceId(row["source_id"]),
+        heading_path=tuple(row["heading_path"]),
         relevance=ref.relevance,
-        published=str(row["published"]),
+        **{name: row[name] for name in names},
     )
 
 

@@ -4,7 +4,7 @@ The decision depends only on the table, its size and one setting. All processes 
 and a changed setting takes effect at the next refresh.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from lancedb.index import (
@@ -46,18 +46,19 @@ MIN_KEYED_ROWS = 2_000
 MIN_TRAINING_ROWS = 512
 """Rows needed to train any vector index; smaller tables are scanned regardless of the setting."""
 
-AnyIndex = FTS | BTree | Bitmap | LabelList | IvfFlat | IvfPq | IvfSq | IvfRq | HnswFlat | HnswPq | HnswSq
+VectorConfig = IvfFlat | IvfPq | IvfSq | IvfRq | HnswFlat | HnswPq | HnswSq
+AnyIndex = FTS | BTree | Bitmap | LabelList | VectorConfig
 
-VECTOR_INDEX_FAMILIES: Final[Mapping[str, Callable[[], AnyIndex]]] = {
-    "ivf_flat": lambda: IvfFlat(distance_type="cosine"),
-    "ivf_pq": lambda: IvfPq(distance_type="cosine"),
-    "ivf_sq": lambda: IvfSq(distance_type="cosine"),
-    "ivf_rq": lambda: IvfRq(distance_type="cosine"),
-    "ivf_hnsw_flat": lambda: HnswFlat(distance_type="cosine"),
-    "ivf_hnsw_pq": lambda: HnswPq(distance_type="cosine"),
-    "ivf_hnsw_sq": lambda: HnswSq(distance_type="cosine"),
+VECTOR_INDEX_FAMILIES: Final[Mapping[str, type[VectorConfig]]] = {
+    "ivf_flat": IvfFlat,
+    "ivf_pq": IvfPq,
+    "ivf_sq": IvfSq,
+    "ivf_rq": IvfRq,
+    "ivf_hnsw_flat": HnswFlat,
+    "ivf_hnsw_pq": HnswPq,
+    "ivf_hnsw_sq": HnswSq,
 }
-"""Constructor of each family of approximate vector indexes."""
+"""Configuration of each family of approximate vector indexes."""
 
 _FULL_TEXT_INDEX = FTS(language="English", stem=True, remove_stop_words=True, with_position=True)
 """Index with word positions, which phrase queries need."""
@@ -91,7 +92,9 @@ class IndexSpec(NamedTuple):
 
     def is_satisfied_by(self, present: IndexConfig) -> bool:
         """Return whether an existing index of the same name has the wanted family."""
-        return self.column != "vector" or parse_family(present) == _family_name(self.config)
+        return self.column != "vector" or isinstance(
+            self.config, VECTOR_INDEX_FAMILIES[parse_family(present.index_type)]
+        )
 
 
 def plan_indexes(table: str, rows: int, setting: VectorIndex) -> tuple[IndexSpec, ...]:
@@ -102,28 +105,27 @@ def plan_indexes(table: str, rows: int, setting: VectorIndex) -> tuple[IndexSpec
         return _plan_memory_indexes(rows, setting)
     if not table.startswith(CHUNKS_PREFIX) or not rows:
         return ()
-    found = [IndexSpec("search_text", _FULL_TEXT_INDEX)]
+    planned = [IndexSpec("search_text", _FULL_TEXT_INDEX)]
     if rows >= MIN_KEYED_ROWS:
-        found += [IndexSpec("id", BTree())]
+        planned += [IndexSpec("id", BTree())]
     if rows >= MIN_INDEXED_ROWS:
-        found += [IndexSpec("corpus", Bitmap())]
-        found += [IndexSpec(f.column, Bitmap() if f.is_low_cardinality else BTree()) for f in FILTER_COLUMNS.values()]
-    if (chosen := choose_vector_family(rows, setting)) != "flat":
-        found.append(IndexSpec("vector", VECTOR_INDEX_FAMILIES[chosen]()))
-    return tuple(found)
+        planned += [IndexSpec("corpus", Bitmap())]
+        planned += [IndexSpec(f.column, Bitmap() if f.is_low_cardinality else BTree()) for f in FILTER_COLUMNS.values()]
+    return (*planned, *_plan_vector_index(rows, setting))
 
 
 def _plan_memory_indexes(rows: int, setting: VectorIndex) -> tuple[IndexSpec, ...]:
     """Return the indexes of a table of memories; the vector index comes first because the filters keep most rows."""
-    found = (
-        [IndexSpec("vector", VECTOR_INDEX_FAMILIES[chosen]())]
-        if (chosen := choose_vector_family(rows, setting)) != "flat"
-        else []
-    )
+    planned = _plan_vector_index(rows, setting)
     if rows >= MIN_INDEXED_ROWS:
-        found += [IndexSpec("id", BTree()), IndexSpec("entities", LabelList())]
-        found += [IndexSpec(column, Bitmap()) for column in ("owner", "kind", "unconfirmed", "model")]
-    return tuple(found)
+        planned += [IndexSpec("id", BTree()), IndexSpec("entities", LabelList())]
+        planned += [IndexSpec(column, Bitmap()) for column in ("owner", "kind", "unconfirmed", "model")]
+    return tuple(planned)
+
+
+def _plan_vector_index(rows: int, setting: VectorIndex) -> list[IndexSpec]:
+    family = choose_vector_family(rows, setting)
+    return [] if family == "flat" else [IndexSpec("vector", VECTOR_INDEX_FAMILIES[family](distance_type="cosine"))]
 
 
 def choose_vector_family(rows: int, setting: VectorIndex) -> str:
@@ -139,11 +141,7 @@ def find_obsolete_indexes(present: Sequence[IndexConfig], want: Sequence[IndexSp
     return tuple(index.name for index in present if index.name == "vector_idx" and index.name not in names)
 
 
-def parse_family(present: IndexConfig) -> str:
+def parse_family(index_type: str) -> str:
     """Return the family of an existing index as the setting spells it: `IvfHnswSq` is `ivf_hnsw_sq`."""
-    spelt = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in present.index_type)
-    return spelt.strip("_") if present.index_type[1:2].islower() else present.index_type.lower()
-
-
-def _family_name(config: AnyIndex) -> str:
-    return next(name for name, make in VECTOR_INDEX_FAMILIES.items() if type(make()) is type(config))
+    spelt = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in index_type)
+    return spelt.strip("_") if index_type[1:2].islower() else index_type.lower()

@@ -27,7 +27,6 @@ READINGS = "readings"
 MEMORY_USES = "memory_uses"
 RUNS = "runs"
 ANSWERS = "answers"
-VECTOR_PROBES = "vector_probes"
 
 
 class FilterColumn(NamedTuple):
@@ -261,14 +260,6 @@ ANSWERS_SCHEMA = pa.schema(
     ]
 )
 
-VECTOR_PROBES_SCHEMA = pa.schema(
-    [
-        _key_field("table"),
-        pa.field("probes", pa.int64(), nullable=False),  # partitions that a search reads; 0 for all
-        pa.field("rows", pa.int64(), nullable=False),  # of the table at the measurement
-    ]
-)
-
 RUNS_SCHEMA = pa.schema(
     [
         _key_field("execution"),  # id of the execution that ended the run
@@ -301,7 +292,6 @@ SCHEMAS = {
     MEMORY_USES: MEMORY_USES_SCHEMA,
     RUNS: RUNS_SCHEMA,
     ANSWERS: ANSWERS_SCHEMA,
-    VECTOR_PROBES: VECTOR_PROBES_SCHEMA,
 }
 """Schema of every table except those of chunks and memories, by name."""
 

@@ -27,7 +27,7 @@ from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, Can
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.embeddings import backfill
 from tenure.knowledge.embeddings.cache import read_vector_column
-from tenure.knowledge.store.errors import EmbeddingCancelled, EmbeddingModelMismatch, UnknownCorpus
+from tenure.knowledge.store.errors import EmbeddingModelMismatch, UnknownCorpus, WorkCancelled
 from tenure.knowledge.store.schema import CACHE, build_chunk_table_name
 from tenure.knowledge.store.store import Store
 from tenure.settings.knowledge import KnowledgeSettings
@@ -201,7 +201,7 @@ def test_backfill_equals_a_complete_ingestion(
 def test_partly_embedded_corpus_is_searched_by_both_retrievers(cold: KnowledgeBase, many: Path, uri: str) -> None:
     """Halfway, the reply reports the embedded share, and the dense retriever finds what has a vector."""
     _read(cold, many)
-    with pytest.raises(EmbeddingCancelled, match="stopped after"):
+    with pytest.raises(WorkCancelled, match="stopped after"):
         cold.corpora.embed(EMBED, _silent, _after(600, uri))
     found = _search(cold, strategy="rrf")
 
@@ -218,7 +218,7 @@ def _after(vectors: int, uri: str) -> Callable[[], bool]:
 def test_cancelled_embedding_is_continued(cold: KnowledgeBase, many: Path, uri: str) -> None:
     """Computed vectors are kept, and the next embedding computes the rest."""
     _read(cold, many)
-    with pytest.raises(EmbeddingCancelled):
+    with pytest.raises(WorkCancelled):
         cold.corpora.embed(EMBED, _silent, _after(600, uri))
     done = Store(uri).count_rows(CACHE)
     report = cold.corpora.embed(EMBED, _silent)

@@ -13,7 +13,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.evidence.tables import QueryRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.ingestion.scanning import scan_files
-from tenure.knowledge.store.errors import FilesUnlistable, IngestCancelled
+from tenure.knowledge.store.errors import FilesUnlistable, WorkCancelled
 from tenure.knowledge.store.schema import SOURCES
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
@@ -185,7 +185,7 @@ def test_a_search_for_files_can_be_cancelled(knowledge: KnowledgeBase, docs: Pat
     """The ingestion stops while files are listed."""
     request = IngestRequest(corpus="c", paths=(str(docs),))
     stages: list[IngestProgress] = []
-    with pytest.raises(IngestCancelled):
+    with pytest.raises(WorkCancelled):
         knowledge.corpora.ingest(request, stages.append, lambda: bool(stages))
     assert [progress.stage for progress in stages] == ["scanning"]
 

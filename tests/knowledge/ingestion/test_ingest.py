@@ -12,7 +12,7 @@ from tenure.contracts.evidence.corpora import IngestProgress, IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.ingestion.readers import ReaderProcess
-from tenure.knowledge.store.errors import EmbeddingModelMismatch, IngestCancelled
+from tenure.knowledge.store.errors import EmbeddingModelMismatch, WorkCancelled
 from tenure.knowledge.store.schema import CACHE, SOURCES, build_chunk_table_name
 from tenure.knowledge.store.store import Store
 from tenure.settings.knowledge import KnowledgeSettings
@@ -191,7 +191,7 @@ def test_progress_ends_with_all_files_done(knowledge: KnowledgeBase, docs: Path)
 @slow
 def test_cancelled_ingestion_is_continued(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """A cancelled ingestion raises, and the next one completes it."""
-    with pytest.raises(IngestCancelled):
+    with pytest.raises(WorkCancelled):
         knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(docs),)), lambda progress: None, lambda: True)
 
     assert ingest(docs).added == 3

@@ -23,7 +23,7 @@ from tenure.contracts.knowledge.memory import (
 )
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.memory import consolidation
-from tenure.knowledge.store.errors import ConsolidationCancelled
+from tenure.knowledge.store.errors import WorkCancelled
 from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.memory.test_memories import FOUNDED, SAME, put_sources, said_by
 from tests.knowledge.word_vectors import WordVectors
@@ -228,7 +228,7 @@ def test_consolidation_can_be_cancelled(knowledge: KnowledgeBase, step: Consolid
     remember(knowledge, of_run(1), of_run(2, "Bees dance."))
     told: list[ConsolidationProgress] = []
 
-    with pytest.raises(ConsolidationCancelled, match=f"consolidation step {step} stopped after"):
+    with pytest.raises(WorkCancelled, match=f"consolidation step {step} stopped after"):
         knowledge.memories.consolidate(ConsolidationRequest(step=step, now=NOW), told.append, lambda: True)
 
 

@@ -24,7 +24,6 @@ from tenure.knowledge.store.schema import (
     CORPORA,
     FILTER_COLUMNS,
     SOURCES,
-    VECTOR_PROBES,
     build_chunk_schema,
 )
 from tenure.knowledge.store.store import Store
@@ -92,7 +91,7 @@ def test_each_family_finds_the_nearest(uri: str, setting: VectorIndex) -> None:
     found = store.search_vectors(
         CHUNKS, ["id"], np.array(rows["vector"][5].as_py(), dtype=np.float32), "corpus = 'c'", 3
     )
-    assert parse_family(built) == setting
+    assert parse_family(built.family) == setting
     assert found["id"][0].as_py() == "i5"
     assert store.refresh_indexes(CHUNKS) == 0
 
@@ -122,28 +121,10 @@ def test_changed_setting_takes_effect_at_the_next_refresh(uri: str) -> None:
         store = Store(uri, setting)
         store.refresh_indexes(CHUNKS)
         seen.append(
-            [parse_family(index) for index in store.describe_table(CHUNKS).indexes if index.name == "vector_idx"]
+            [parse_family(index.family) for index in store.describe_table(CHUNKS).indexes if index.name == "vector_idx"]
         )
 
     assert seen == [["ivf_sq"], ["ivf_flat"], []]
-
-
-def test_number_of_probes_is_measured_once(uri: str) -> None:
-    """A new index is measured; the number holds until the table has grown by more than a fifth."""
-    store, rows = Store(uri, "ivf_flat"), chunks(ROWS)
-    measured = []
-    for count in (ROWS - 100, ROWS - 90, ROWS):
-        store.upsert(CHUNKS, rows.slice(0, count), "id")
-        store.refresh_indexes(CHUNKS)
-        measured.append(store.read_rows(VECTOR_PROBES, ["table", "probes", "rows"]).to_pylist())
-    grown = chunks(2 * ROWS)
-    store.upsert(CHUNKS, grown, "id")
-    store.refresh_indexes(CHUNKS)
-
-    assert measured == [[{"table": CHUNKS, "probes": 10, "rows": ROWS - 100}]] * 3
-    assert store.read_rows(VECTOR_PROBES, ["rows"])["rows"].to_pylist() == [2 * ROWS]
-    found = store.search_vectors(CHUNKS, ["id"], np.array(grown["vector"][5].as_py(), dtype=np.float32), "", 3)
-    assert found["id"][0].as_py() == "i5"
 
 
 def test_narrow_filter_finds_all_its_rows(uri: str) -> None:
@@ -169,4 +150,4 @@ def test_many_small_files_are_merged_before_the_first_indexes(tmp_path: Path, co
 
     assert built > 0 and store.describe_table(table).files == files
     assert store.count_rows(table) == 100 * commits
-    assert not any(index.num_unindexed_rows for index in store.describe_table(table).indexes)
+    assert not any(index.unindexed for index in store.describe_table(table).indexes)

@@ -1,9 +1,7 @@
 """Test concurrent commits, indexes, and damaged tables."""
 
-import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import lancedb
@@ -145,14 +143,6 @@ def test_damaged_table_raises_a_clear_error(ingest: Ingest, docs: Path, uri: str
         KnowledgeBase(uri, WordVectors()).corpora.load_stats()
 
 
-def test_an_error_passes_between_processes() -> None:
-    """A pickled error keeps its class, message and attributes."""
-    error = CorruptTable("sources", "here", "cut off")
-    restored = pickle.loads(pickle.dumps(error))
-
-    assert (type(restored), str(restored), restored.reason) == (CorruptTable, str(error), "cut off")
-
-
 def test_a_crash_of_the_database_means_a_damaged_table(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A damaged manifest can crash the native part of the database, whose error is of an unknown class."""
 
@@ -204,7 +194,7 @@ def test_large_table_has_a_vector_index(
     there = {index.name: index for index in Store(uri).describe_table(build_chunk_table_name(256)).indexes}
     filtered = {f"{field.column}_idx" for field in FILTER_COLUMNS.values()}
     assert {"vector_idx", "search_text_idx", "id_idx", "corpus_idx", *filtered} == set(there)
-    assert sum(index.num_unindexed_rows or 0 for index in there.values()) == 0
+    assert sum(index.unindexed for index in there.values()) == 0
     for query, name in ((text, "17"), ("zebras graze", "new")):
         for strategy in ("dense", "sparse"):
             request_ = SearchRequest.model_validate({"query": query, "corpora": ("c",), "mode": strategy, "k": 1})
@@ -291,32 +281,3 @@ def test_cached_small_table_is_refreshed_after_a_write(uri: str) -> None:
         seen += [reader.read_small_table(CACHE, ["key"]).num_rows for _ in range(2)]
 
     assert seen == [1, 1, 2, 2, 3, 3]
-
-
-def test_known_rows_are_current_and_read_once(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only unknown keys are read, until a process writes; a deleted row is missing then, and a changed one is new."""
-    reader, writer = Store(uri), Store(uri)
-    read = list[list[str]]()
-    plain = reader.read_rows_in
-
-    def read_rows_in(name: str, columns: Sequence[str], column: str, values: Sequence[str]) -> pa.Table:
-        read.append(list(values))
-        return plain(name, columns, column, values)
-
-    def write(model: str, *keys: str) -> None:
-        rows = [{"key": key, "model": model, "vector": [1.0], "checksum": 0} for key in keys]
-        writer.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
-
-    def load(*keys: str) -> dict[str, str]:
-        rows = reader.read_known_rows(CACHE, ["key", "model"], "key", keys)
-        return {key: row["model"] for key, row in rows.items()}
-
-    monkeypatch.setattr(reader, "read_rows_in", read_rows_in)
-    write("m", "a", "b")
-    assert load("a") == {"a": "m"} and load("a", "b") == load("b", "a") == {"a": "m", "b": "m"}
-    assert load("unknown") == {}
-    assert read == [["a"], ["b"], ["unknown"]]
-    writer.delete_rows(CACHE, "key = 'a'")
-    write("n", "b")
-    assert load("a", "b") == {"b": "n"}
-    assert read[3:] == [["a", "b"]]

@@ -18,7 +18,7 @@ from tenure.contracts.evidence.corpora import (
 )
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
-from tenure.knowledge.store.errors import EmbeddingCancelled
+from tenure.knowledge.store.errors import WorkCancelled
 from tenure.models.errors import RequestRejected, TransportError
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive
@@ -60,7 +60,7 @@ class ColdKnowledge(MemoryKnowledge):
         while not self.released.wait(0.05):
             report(IngestProgress(stage="embedding", embedded=3, to_embed=9))
             if cancelled():
-                raise EmbeddingCancelled(request.corpus, 3, 9)
+                raise WorkCancelled("stopped")
         return EmbedReport(corpus=request.corpus, chunks=9, embedded=8, seconds=2.0)
 
     async def embedding(self) -> None:
