@@ -92,9 +92,8 @@ class IndexSpec(NamedTuple):
 
     def is_satisfied_by(self, present: IndexConfig) -> bool:
         """Return whether an existing index of the same name has the wanted family."""
-        return self.column != "vector" or isinstance(
-            self.config, VECTOR_INDEX_FAMILIES[parse_family(present.index_type)]
-        )
+        wanted = VECTOR_INDEX_FAMILIES[parse_family(present.index_type)] if self.column == "vector" else object
+        return isinstance(self.config, wanted)
 
 
 def plan_indexes(table: str, rows: int, setting: VectorIndex) -> tuple[IndexSpec, ...]:
