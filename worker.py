@@ -50,9 +50,10 @@ from activities.sandbox import SandboxActivities
 from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
+from tenure.contracts.messages import Tier
 from tenure.document_roots import DocumentRoots
 from tenure.files.file_store import FileStore
-from tenure.knowledge.deferred import Deferred, prepare_answers, prepare_fetching, prepare_knowledge
+from tenure.knowledge.deferred import Deferred, prepare_fetching, prepare_knowledge
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.local_models.choice import check_model_choice, choose_model
 from tenure.local_models.errors import LocalModelError
@@ -115,7 +116,6 @@ from workflows.runtime.task_queues import (
 )
 
 if TYPE_CHECKING:
-    from tenure.knowledge.answers import ModelAnswers
     from tenure.knowledge.base import KnowledgeBase
     from tenure.knowledge.pages.fetching import PageFetching
     from tenure.models.openai.backend import OpenAIBackend
@@ -162,11 +162,11 @@ def build_activities(
     knowledge: "KnowledgeBase",
     notifier: Notifier | None = None,
     roots: DocumentRoots | None = None,
-    answers: "ModelAnswers | None" = None,
+    identify: Callable[[str, Tier], str] | None = None,
 ) -> dict[str, list[Callable[..., Any]]]:
     """Return all activities that need neither a sandbox nor the web, by task queue.
 
-    Without `roots`, they ingest the manual of this installation and nothing else; without `answers`, no answer of a
+    Without `roots`, they ingest the manual of this installation and nothing else; without `identify`, no answer of a
     model is cached.
     """
     methods = _collect_activities(
@@ -179,7 +179,7 @@ def build_activities(
         ReportActivities(knowledge),
         NotificationActivities(notifier or Notifier()),
     )
-    by_queue: dict[str, list[Callable[..., Any]]] = {MODEL_QUEUE: RoleActivities(chat, knowledge, answers).build_all()}
+    by_queue: dict[str, list[Callable[..., Any]]] = {MODEL_QUEUE: RoleActivities(chat, knowledge, identify).build_all()}
     for method in methods:
         by_queue.setdefault(ACTIVITY_OPTIONS[method.__name__]["task_queue"] or "", []).append(method)
     return by_queue
@@ -286,8 +286,8 @@ def build_workers(
     `knowledge` is not used before the first activity: it may be a proxy of one that is still being opened.
     """
     threads, chat, engines, visitor, chromium = shared
-    answers = prepare_answers(knowledge, chat.identify) if chat and settings.answer_cache_megabytes else None
-    methods = build_activities(chat, knowledge, Notifier.from_settings(settings), make_roots(settings), answers)
+    identify = chat.identify if chat and settings.answer_cache_megabytes else None
+    methods = build_activities(chat, knowledge, Notifier.from_settings(settings), make_roots(settings), identify)
     lasts = timedelta(hours=settings.page_ttl_hours)
     mcp = McpActivities(McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds), knowledge)
     methods[WEB_QUEUE] = build_web_activities(engines, prepare_fetching(knowledge, visitor, lasts), mcp)

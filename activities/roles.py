@@ -22,6 +22,7 @@ from tenure.algorithms.injection.taint import (
     mark_claims,
 )
 from tenure.contracts.base import SourceId
+from tenure.contracts.messages import Tier
 from tenure.contracts.run.budget import BUDGET_USED_UP
 from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 from tenure.models.chat import ChatModel, ModelCall
@@ -30,7 +31,6 @@ from tenure.roles.base import BaseRole, Evidence, I, O, R, RoleInput
 from tenure.roles.registry import load_roles
 
 if TYPE_CHECKING:
-    from tenure.knowledge.answers import ModelAnswers
     from tenure.knowledge.base import KnowledgeBase
 
 
@@ -38,11 +38,14 @@ class RoleActivities:
     """The roles, on one chat model and one knowledge base."""
 
     def __init__(
-        self, chat: ChatModel | None, knowledge: "KnowledgeBase", answers: "ModelAnswers | None" = None
+        self, chat: ChatModel | None, knowledge: "KnowledgeBase", identify: Callable[[str, Tier], str] | None = None
     ) -> None:
-        """Use `chat`, or the fallbacks if it is None, and `answers` to ask nothing twice."""
+        """Use `chat`, or the fallbacks if it is None.
+
+        With `identify`, which names what answers a role, no identical question is asked twice.
+        """
         self._chat = chat
-        self._answers = answers
+        self._identify = identify
         self._knowledge = knowledge
 
     def build_all(self) -> list[Callable[..., Any]]:
@@ -88,7 +91,9 @@ class RoleActivities:
     ) -> RoleAnswer[O]:
         if self._chat is None or not request.budget_exhausted:
             asking = activity.info().workflow_id or ""
-            answers = self._answers.select_run(asking, fresh=request.fresh) if self._answers else None
+            answers = None
+            if self._identify:
+                answers = self._knowledge.answers.select_run(asking, self._identify, fresh=request.fresh)
             return await execute_role(role, request.input, evidence, self._chat, in_flight, request.budget, answers)
         decided = await execute_role(role, request.input, evidence, None)
         return replace(decided, fallback_reason=BUDGET_USED_UP)

@@ -74,6 +74,10 @@ class AnswerCache:
                 return StoredAnswer.model_validate_json(data)
         return None
 
+    def select_run(self, workflow: str, identify: Callable[[str, Tier], str], *, fresh: bool = False) -> "RunAnswers":
+        """Return the answers for the run to which a workflow belongs."""
+        return RunAnswers(self, get_run(workflow), identify, fresh)
+
     def save_answer(self, request: str, run: str, answer: StoredAnswer) -> None:
         """Store the answer of a run to a request."""
         created_at = datetime.now(UTC).isoformat(timespec="microseconds")
@@ -90,19 +94,6 @@ class AnswerCache:
             "answer": sealed,
         }
         self._store.upsert(ANSWERS, pa.Table.from_pylist([row], schema=ANSWERS_SCHEMA), "key")
-
-
-@dataclass(frozen=True)
-class ModelAnswers:
-    """Cache of the answers of a chat model."""
-
-    cache: AnswerCache
-    identify: Callable[[str, Tier], str]
-    """Return server, model and parameters that answer a role of a tier."""
-
-    def select_run(self, workflow: str, *, fresh: bool) -> "RunAnswers":
-        """Return the answers for the run to which a workflow belongs."""
-        return RunAnswers(self.cache, get_run(workflow), self.identify, fresh)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from tenure.knowledge.answers import AnswerCache, AnswerCipher
 from tenure.knowledge.corpora import Corpora
 from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, EmbeddingCache
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
-from tenure.knowledge.graph.knowledge_graph import KnowledgeGraph
+from tenure.knowledge.graph.related import KnowledgeGraph
 from tenure.knowledge.ingestion.results import StoredResults
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.memory.memories import Memories

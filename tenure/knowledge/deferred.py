@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from tenure.contracts.messages import Tier
 from tenure.models.factory import create_embedding_model, create_rerank_model
 from tenure.settings.knowledge import KnowledgeSettings
 
 if TYPE_CHECKING:
-    from tenure.knowledge.answers import AnswerCipher, ModelAnswers
+    from tenure.knowledge.answers import AnswerCipher
     from tenure.knowledge.base import KnowledgeBase
     from tenure.knowledge.pages.fetching import PageFetcher, PageFetching
     from tenure.knowledge.store.metrics import SearchObserver
@@ -85,17 +84,6 @@ def prepare_knowledge(
         )
 
     return Deferred(create)
-
-
-def prepare_answers(knowledge: "KnowledgeBase", identify: Callable[[str, Tier], str]) -> "ModelAnswers":
-    """Return a proxy of the cache of the answers of a chat model."""
-
-    def create() -> "ModelAnswers":
-        from tenure.knowledge.answers import ModelAnswers
-
-        return ModelAnswers(knowledge.answers, identify)
-
-    return Deferred(create).proxy
 
 
 def prepare_fetching(

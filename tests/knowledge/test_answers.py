@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tenure.contracts.run.role_calls import StoredAnswer
-from tenure.knowledge.answers import AnswerCache, ModelAnswers, RunAnswers, delete_answers, trim_answers
+from tenure.knowledge.answers import AnswerCache, RunAnswers, delete_answers, trim_answers
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.store.schema import ANSWERS
 from tenure.knowledge.store.store import Store
@@ -65,10 +65,9 @@ def test_answers_of_a_deleted_run_are_deleted(store: Store) -> None:
     delete_answers(store, "first")
     assert store.list_table_names() == ()
     cache = AnswerCache(store, MONTH)
-    answers = ModelAnswers(cache, lambda role, tier: "m-1")
-    answers.select_run("first/spiral/1-2", fresh=False).save("request", ANSWER)
-    answers.select_run("first/ask", fresh=False).save("question", ANSWER)
-    assert answers.select_run("second", fresh=False).load("request") == ANSWER
+    cache.select_run("first/spiral/1-2", lambda role, tier: "m-1").save("request", ANSWER)
+    cache.select_run("first/ask", lambda role, tier: "m-1").save("question", ANSWER)
+    assert cache.select_run("second", lambda role, tier: "m-1").load("request") == ANSWER
 
     delete_answers(store, "first")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.deferred import Deferred, prepare_answers, prepare_fetching, prepare_knowledge
+from tenure.knowledge.deferred import Deferred, prepare_fetching, prepare_knowledge
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.settings import Settings
 
@@ -61,15 +61,12 @@ def test_knowledge_is_opened_by_its_first_use(tmp_path: Path) -> None:
     """The folder appears with the first access, and all parts belong to one knowledge base."""
     uri = tmp_path / "knowledge"
     deferred = prepare_knowledge(settings_of(tmp_path, uri), None, None, None)
-    answers = prepare_answers(deferred.proxy, lambda role, tier: f"{role} {tier}")
     fetching = prepare_fetching(deferred.proxy, SimpleNamespace(), timedelta(hours=1))
     assert not uri.exists()
 
-    assert answers.identify("planner", "fast") == "planner fast"
+    assert callable(fetching.fetch)
     assert uri.is_dir()
     assert isinstance(deferred.get(), KnowledgeBase)
-    assert answers.cache is deferred.get().answers
-    assert callable(fetching.fetch)
 
 
 def test_an_unreachable_knowledge_base_is_told_by_its_first_use(tmp_path: Path) -> None:

@@ -62,31 +62,39 @@ class _RelationGroup:
         return [chunk for _, chunk in sorted(set(self.chunks))[:MAX_EVIDENCE_SENTENCES]]
 
 
-def find_relations(store: Store, dimensions: int, request: RelatedRequest) -> RelatedReply:
-    """Return the relations of an entity, facts before co-occurrences.
+class KnowledgeGraph:
+    """Entities and relations of one store, with chunks of `dimensions` components; safe to share between threads."""
 
-    Raises:
-        InvalidSearch: the name of the entity is too long or contains no word.
-        UnknownCorpus: a corpus was never ingested.
-    """
-    keys = _build_keys(request.entity)
-    records = [catalogue.load_corpus(store, name).corpus for name in dict.fromkeys(request.corpora)]
-    condition = f"corpus IN {quote_list(records)}"
-    groups = _group_relations(store, condition, keys)
-    ordered = sorted(groups.items(), key=lambda item: (item[1].predicate == CO_OCCURRENCE, -item[1].count, item[0]))
-    selected = dict(ordered[: request.limit])
-    sources = _load_sources(store, condition, keys)
-    chunks = list(dict.fromkeys(chunk for group in selected.values() for chunk in group.best_chunks))
-    refs = [PassageRef(chunk=ChunkId(chunk), source=sources[chunk], score=0.0, relevance=0.0) for chunk in chunks]
-    texts = {str(passage.chunk): passage for passage in catalogue.load_passages(store, dimensions, refs)}
-    spellings = _Spellings(keys, texts)
-    return RelatedReply(
-        entity=spellings.find_name(keys) or request.entity,
-        kind=spellings.find_kind(),
-        passages=len({chunk for group in groups.values() for _, chunk in group.chunks}),
-        relations=tuple(_to_relation(identity, group, spellings) for identity, group in selected.items()),
-        similar_entities=() if groups else _find_similar_entities(store, condition, keys),
-    )
+    def __init__(self, store: Store, dimensions: int) -> None:
+        self._store, self._dimensions = store, dimensions
+
+    def find_relations(self, request: RelatedRequest) -> RelatedReply:
+        """Return the relations of an entity, facts before co-occurrences.
+
+        Raises:
+            InvalidSearch: the name of the entity is too long or contains no word.
+            UnknownCorpus: a corpus was never ingested.
+        """
+        keys = _build_keys(request.entity)
+        records = [catalogue.load_corpus(self._store, name).corpus for name in dict.fromkeys(request.corpora)]
+        condition = f"corpus IN {quote_list(records)}"
+        groups = _group_relations(self._store, condition, keys)
+        ordered = sorted(groups.items(), key=lambda item: (item[1].predicate == CO_OCCURRENCE, -item[1].count, item[0]))
+        selected = dict(ordered[: request.limit])
+        sources = _load_sources(self._store, condition, keys)
+        chunks = list(dict.fromkeys(chunk for group in selected.values() for chunk in group.best_chunks))
+        refs = [PassageRef(chunk=ChunkId(chunk), source=sources[chunk], score=0.0, relevance=0.0) for chunk in chunks]
+        texts = {
+            str(passage.chunk): passage for passage in catalogue.load_passages(self._store, self._dimensions, refs)
+        }
+        spellings = _Spellings(keys, texts)
+        return RelatedReply(
+            entity=spellings.find_name(keys) or request.entity,
+            kind=spellings.find_kind(),
+            passages=len({chunk for group in groups.values() for _, chunk in group.chunks}),
+            relations=tuple(_to_relation(identity, group, spellings) for identity, group in selected.items()),
+            similar_entities=() if groups else _find_similar_entities(self._store, condition, keys),
+        )
 
 
 def _build_keys(entity: str) -> tuple[str, ...]:

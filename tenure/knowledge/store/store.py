@@ -236,8 +236,8 @@ class Store:
         self, name: str, columns: Sequence[str], vector: Vectors, where: str, limit: int
     ) -> AsyncQueryBase:
         query = self._query(name, where).nearest_to(vector).column("vector").distance_type("cosine").limit(limit)
-        # A maximum of 0 means all partitions of an index: of 150,000 vectors with 384 components they took 13 ms, and 20
-        # of them 10 ms for 99.7 % of the ten nearest.
+        # A maximum of 0 means all partitions of an index: of 150,000 vectors with 384 components they took 13 ms, and
+        # twenty of them 10 ms for 99.7 % of the ten nearest.
         query = query.maximum_nprobes(0)
         # The factor applies only with an index: quantized distances select the candidates, full vectors rank them.
         return query.refine_factor(max(1, -(-_MIN_REFINED // limit))).select([*columns, "_distance"])
