@@ -2,22 +2,13 @@
 
 import gzip
 import itertools
-import sys
-import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-import brotli
-
 from tests.sources.pdfs import make_pdf
 from tests.web.messages import Handler, Reply, Request
 from tests.web.pages import LIGHTHOUSES, bodies, page
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 if TYPE_CHECKING:
     from tests.web.server import Web
@@ -107,15 +98,9 @@ def _redirects() -> dict[str, Handler]:
 def _packed() -> dict[str, Handler]:
     """Return compressed pages and bombs: small when transferred, huge when decompressed."""
     body = bodies()[LIGHTHOUSES[0].path]
-    raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     packed = {
         "gzip": gzip.compress(body, mtime=0),
         "gzip-twice": gzip.compress(body[:100], mtime=0) + gzip.compress(body[100:], mtime=0),
-        "deflate": zlib.compress(body),
-        "deflate-raw": raw.compress(body) + raw.flush(),
-        "br": brotli.compress(body),
-        "zstd": zstd.compress(body),
-        "zstd-twice": zstd.compress(body[:100]) + zstd.compress(body[100:]),
     }
     there = {f"/packed/{name}": _packing(name.partition("-")[0], body) for name, body in packed.items()}
     there["/packed/wrong"] = _packing("gzip", body)
@@ -124,8 +109,6 @@ def _packed() -> dict[str, Handler]:
     there["/packed/twofold"] = _packing("gzip, gzip", gzip.compress(packed["gzip"]))
     return there | {
         "/bomb.gz": _bomb("gzip", lambda: gzip.compress(bytes(HUGE), 6, mtime=0)),
-        "/bomb.br": _bomb("br", lambda: brotli.compress(bytes(HUGE), quality=3)),
-        "/bomb.zst": _bomb("zstd", lambda: zstd.compress(bytes(HUGE))),
     }
 
 

@@ -2,28 +2,15 @@
 
 import gzip
 import random
-import sys
 import tracemalloc
-import zlib
 from collections.abc import Callable
 
-import brotli
 import pytest
 
 from tenure.sources.fetch.decompression import ResponseBody
 from tenure.sources.fetch.errors import UnusableResponse
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
 TEXT = random.Random(3).randbytes(3_000) * 60
-
-
-def _raw(content: bytes) -> bytes:
-    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    return packer.compress(content) + packer.flush()
 
 
 PACKINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
@@ -31,10 +18,6 @@ PACKINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "identity": ("identity", bytes),
     "gzip": ("gzip", gzip.compress),
     "x-gzip": ("X-Gzip", gzip.compress),
-    "deflate": ("deflate", zlib.compress),
-    "deflate without a header": ("deflate", _raw),
-    "brotli": ("br", lambda content: brotli.compress(content, quality=4)),
-    "zstd": ("zstd", zstd.compress),
 }
 
 
@@ -57,56 +40,48 @@ def test_every_content_encoding_is_decompressed(name: str, step: int) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["gzip", "zstd"])
 @pytest.mark.parametrize("step", [1, 100_000])
-def test_several_compressed_members_are_one_content(name: str, step: int) -> None:
+def test_several_compressed_members_are_one_content(step: int) -> None:
     """Two compressed members are one content; trailing zeros are ignored."""
-    packing, pack = PACKINGS[name]
-    packed = pack(b"one ") + pack(b"two") + (b"\0\0\0" if name == "gzip" else b"")
+    packed = gzip.compress(b"one ") + gzip.compress(b"two") + b"\0\0\0"
 
-    assert _unpacked(packing, packed, step) == b"one two"
+    assert _unpacked("gzip", packed, step) == b"one two"
 
 
-@pytest.mark.parametrize("name", [name for name in PACKINGS if name not in ("none", "identity")])
-def test_a_decompression_bomb_stops_at_the_limit(name: str) -> None:
+def test_a_decompression_bomb_stops_at_the_limit() -> None:
     """A body that decompresses to forty megabytes needs only the memory of the limit and one piece."""
-    packing, pack = PACKINGS[name]
-    bomb = pack(bytes(40_000_000))
+    bomb = gzip.compress(bytes(40_000_000))
     tracemalloc.start()
     with pytest.raises(UnusableResponse, match="larger than 1 MB"):
-        _unpacked(packing, bomb, step=10**9)
+        _unpacked("gzip", bomb, step=10**9)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
     assert peak < 5_000_000
 
 
-@pytest.mark.parametrize("name", ["gzip", "deflate", "brotli", "zstd"])
-def test_an_incomplete_body_is_an_error(name: str) -> None:
+def test_an_incomplete_body_is_an_error() -> None:
     """A truncated body is unusable, and an empty body is valid."""
-    packing, pack = PACKINGS[name]
-
-    assert _unpacked(packing, b"") == b""
+    assert _unpacked("gzip", b"") == b""
     with pytest.raises(UnusableResponse, match="it is incomplete"):
-        _unpacked(packing, pack(TEXT)[:-8])
+        _unpacked("gzip", gzip.compress(TEXT)[:-8])
 
 
-@pytest.mark.parametrize("name", ["gzip", "deflate", "brotli", "zstd"])
-def test_a_wrong_content_encoding_is_an_error(name: str) -> None:
+def test_a_wrong_content_encoding_is_an_error() -> None:
     """Plain text with the header of a compressed body is unusable."""
     with pytest.raises(UnusableResponse, match="its content encoding is wrong"):
-        _unpacked(PACKINGS[name][0], b"<!doctype html><title>Plain</title>" * 10)
+        _unpacked("gzip", b"<!doctype html><title>Plain</title>" * 10)
 
 
 def test_later_damage_is_an_error() -> None:
     """Damage is detected after the first bytes, too."""
-    packed = bytearray(zlib.compress(TEXT))
+    packed = bytearray(gzip.compress(TEXT))
     packed[len(packed) // 2 :] = b"\xff" * (len(packed) // 2)
     with pytest.raises(UnusableResponse):
-        _unpacked("deflate", bytes(packed))
+        _unpacked("gzip", bytes(packed))
 
 
-@pytest.mark.parametrize("packing", ["sdch", "gzip, br", "compress"])
+@pytest.mark.parametrize("packing", ["sdch", "gzip, br", "compress", "deflate", "br"])
 def test_an_unsupported_content_encoding_is_an_error(packing: str) -> None:
     """Unknown encodings and combinations are reported by name."""
     with pytest.raises(UnusableResponse, match="is not supported"):
@@ -115,7 +90,7 @@ def test_an_unsupported_content_encoding_is_an_error(packing: str) -> None:
 
 def test_trailing_bytes_are_ignored() -> None:
     """Bytes after the end of a compressed body are ignored."""
-    assert _unpacked("deflate", zlib.compress(b"all") + b"more") == b"all"
+    assert _unpacked("gzip", gzip.compress(b"all") + b"more") == b"all"
 
 
 def test_a_body_can_be_truncated() -> None:
@@ -126,14 +101,3 @@ def test_a_body_can_be_truncated() -> None:
     body.feed(b"5678")
 
     assert (body.is_full, body.get_content(), body.received) == (True, b"12345", 8)
-
-
-def test_a_large_window_is_refused() -> None:
-    """A compressed body cannot allocate a gigabyte in advance."""
-    options: dict[int, int] = {
-        zstd.CompressionParameter.window_log: 27,
-        zstd.CompressionParameter.enable_long_distance_matching: 1,
-    }
-    packer = zstd.ZstdCompressor(options=options)
-    with pytest.raises(UnusableResponse):
-        _unpacked("zstd", packer.compress(TEXT) + packer.flush())

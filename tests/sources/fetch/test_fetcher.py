@@ -79,9 +79,9 @@ async def test_an_unchanged_page_is_not_transferred_again(web: Web, visitor: Fet
     assert changed.body == page.body
 
 
-@pytest.mark.parametrize("name", ["gzip", "gzip-twice", "deflate", "deflate-raw", "br", "zstd", "zstd-twice"])
+@pytest.mark.parametrize("name", ["gzip", "gzip-twice"])
 async def test_compressed_pages_are_decompressed(name: str, web: Web, visitor: Fetcher) -> None:
-    """Every offered content encoding is supported."""
+    """The accepted content encoding is supported."""
     page = await visitor.fetch(web.build_url(f"/packed/{name}"))
 
     assert page.body == bodies()[PATH]
@@ -92,8 +92,6 @@ async def test_compressed_pages_are_decompressed(name: str, web: Web, visitor: F
     ("path", "error", "note"),
     [
         ("/bomb.gz", UnusableResponse, "larger than 0.3 MB"),
-        ("/bomb.br", UnusableResponse, "larger than 0.3 MB"),
-        ("/bomb.zst", UnusableResponse, "larger than 0.3 MB"),
         ("/endless", UnusableResponse, "larger than 0.3 MB"),
         ("/packed/wrong", UnusableResponse, "its content encoding is wrong"),
         ("/packed/short", UnusableResponse, "it is incomplete"),
