@@ -19,7 +19,7 @@ from tenure.contracts.messages import Tier
 from tenure.contracts.run.budget import Price
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.concurrency import ConcurrencyLimiter
-from tenure.models.errors import CUT_OFF, CUT_OFF_REASONING, TransportError, UnusableAnswer
+from tenure.models.errors import CUT_OFF, CUT_OFF_REASONING, UnusableAnswer
 from tenure.models.openai.api_errors import UnsupportedParameter, classify_error
 from tenure.models.openai.capabilities import Capabilities, CapabilityCache
 from tenure.models.openai.endpoint import NO_KEY, ModelEndpoint, format_host, validate_base_url, validate_key
@@ -135,7 +135,8 @@ class OpenAIBackend(ABC):
         while True:
             attempt = OpenAIRequest(request, route, self._get_capabilities(route.model, request.role))
             try:
-                return await self._complete_in_slot(attempt, call)
+                async with self._concurrency.acquire_slot():
+                    return await self._complete_in_time(attempt, call)
             except UnsupportedParameter as error:
                 if error.supported is None:
                     request = replace(request, max_output=None, answer_tokens=None)
@@ -154,17 +155,6 @@ class OpenAIBackend(ABC):
             self._schema_capabilities[key] = limits.restrict(self._schema_capabilities.get(key, limits))
         else:
             await asyncio.to_thread(self._capability_cache.record, model, limits)
-
-    async def _complete_in_slot(self, request: OpenAIRequest, call: ModelCall) -> Completion:
-        async with self._concurrency.acquire_slot() as slot:
-            try:
-                completion = await self._complete_in_time(request, call)
-            except TransportError as error:
-                if error.status == 429:
-                    slot.report_rate_limited()
-                raise
-            slot.report_success()
-        return completion
 
     async def _complete_in_time(self, request: OpenAIRequest, call: ModelCall) -> Completion:
         """Send the request within the time limit of a call and classify errors."""

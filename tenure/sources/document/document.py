@@ -47,10 +47,6 @@ class WebDocument:
     document: Document
     url: str
     """URL for citations: the canonical link if it has the same host."""
-    language: str = ""
-    """Language as a BCP 47 tag; empty if the page declares none."""
-    site: str = ""
-    """Name of the site."""
     visible_text: str = ""
     """All visible text, including that around the main text; empty for other formats than HTML."""
     hidden_text: str = ""

@@ -128,10 +128,6 @@ class ParsedPage:
     """Requested URL."""
     file: ParsedFile
     """The page as a source, with its URL for citations."""
-    language: str
-    """Language as a BCP 47 tag; empty if the page declares none."""
-    site: str
-    """Name of the site."""
     published: str
     """Date of publication in ISO 8601; empty if unknown."""
     judgement: PageAssessment
@@ -189,8 +185,6 @@ def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
     return ParsedPage(
         path=task.path,
         file=ParsedFile(page.url, content_hash, len(task.body), 0, document, split_document(document, recipe)),
-        language=page.language,
-        site=page.site,
         published=page.publication_date,
         judgement=assess_page(
             document.title,

@@ -57,9 +57,9 @@ def parse_page(body: bytes, media_type: str, charset: str, url: str) -> WebDocum
     if suffix == ".html" or _is_html(body):
         page = _parse_html(body, charset, url)
     elif suffix in TABLE_FORMATS:
-        page = WebDocument(_parse_table(body, name, suffix), url, site=_extract_site(url))
+        page = WebDocument(_parse_table(body, name, suffix), url)
     else:
-        page = WebDocument(parse_bytes(body, name, suffix, charset=charset), url, site=_extract_site(url))
+        page = WebDocument(parse_bytes(body, name, suffix, charset=charset), url)
     document = complete_metadata(page.document, make_title(Path(name)) if name else _extract_site(url))
     if len(document.text) <= _MAX_PAGE_LENGTH:
         return replace(page, document=document)

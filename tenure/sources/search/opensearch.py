@@ -10,12 +10,13 @@ import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
-from xml.etree.ElementTree import Element
+
+from lxml.etree import _Element
 
 from tenure.algorithms.text.urls import InvalidUrlError, extract_host, is_in_domains
 from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.api_client import ApiClient, parse_json
-from tenure.sources.search.feeds import get_local_name, parse_xml, read_entries
+from tenure.sources.search.feeds import parse_xml, read_entries
 from tenure.sources.search.json_results import find_results
 from tenure.sources.search.provider import SearchRefused, SearchResult, parse_primary_language
 
@@ -64,7 +65,7 @@ class OpenSearchProvider:
             raise self._client.build_parse_error() from error
         offered = {
             node.get("type", ""): node.get("template", "")
-            for node in reversed(list(root.iter()))
+            for node in reversed(list(root.iter("{*}Url")))
             if _is_search_template(node)
         }
         for kind in _FORMATS:
@@ -107,10 +108,6 @@ def _has_search_terms(template: str) -> bool:
     return any(place["name"] == _TERMS for place in _PARAMETER.finditer(template))
 
 
-def _is_search_template(node: Element) -> bool:
-    """Return whether an element of a description is the template of a search with GET, and not of suggestions."""
-    return (
-        get_local_name(node) == "url"
-        and node.get("rel", "results") == "results"
-        and node.get("method", "get").lower() == "get"
-    )
+def _is_search_template(node: _Element) -> bool:
+    """Return whether a URL of a description is the template of a search with GET, and not of suggestions."""
+    return bool(node.get("rel", "results") == "results" and node.get("method", "get").lower() == "get")

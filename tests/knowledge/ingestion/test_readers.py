@@ -252,7 +252,7 @@ def test_page_is_parsed_and_assessed(reader: ReaderProcess) -> None:
 
     assert isinstance(outcome, ParsedPage)
     assert (outcome.path, outcome.file.path) == (task.path, "https://www.example.org/bread")
-    assert (outcome.language, outcome.site, outcome.published) == ("en", "example.org", "2024-03-01")
+    assert outcome.published == "2024-03-01"
     assert outcome.judgement.flaws == ("instructions",)
     assert outcome.file.size == len(PAGE)
     assert "praise" not in outcome.file.document.text

@@ -79,7 +79,6 @@ def test_the_title_of_a_page_defaults_to_its_url() -> None:
     """The last part of the path is the title, or the host if there is no path."""
     assert parse_page(b"words", "text/plain", "", ADDRESS).document.title == "page one"
     assert parse_page(b"words", "text/plain", "", "https://www.example.org/").document.title == "example.org"
-    assert parse_page(b"words", "text/plain", "", "https://www.example.org/").site == "example.org"
 
 
 def test_a_very_long_page_is_truncated() -> None:

@@ -41,23 +41,23 @@ def parse_feed(text: str) -> Document:
     entries = [*root.iter("{*}item", "{*}entry")][:_MAX_ENTRIES]
     channel = next(root.iter("{*}channel"), root)
     form = NormalFormWriter()
-    title = _find_text(channel, ("title",))
+    title = find_text(channel, ("title",))
     form.add_heading(1, title)
-    form.add_paragraph(_find_text(channel, ("description", "subtitle")))
+    form.add_paragraph(find_text(channel, ("description", "subtitle")))
     for entry in entries:
         _write_entry(form, entry)
     return Document(
         title=title,
         text=form.text,
         kind="prose",
-        author=_find_text(channel, ("author", "creator", "managingEditor")),
+        author=find_text(channel, ("author", "creator", "managingEditor")),
         published=max(map(_find_date, entries), default=""),
     )
 
 
 def _write_entry(form: NormalFormWriter, entry: _Element) -> None:
-    form.add_heading(2, _find_text(entry, ("title",)) or "Entry")
-    about = (_find_date(entry), _find_text(entry, ("creator", "author")), _find_url(entry))
+    form.add_heading(2, find_text(entry, ("title",)) or "Entry")
+    about = (_find_date(entry), find_text(entry, ("creator", "author")), find_url(entry))
     form.add_paragraph(", ".join(filter(None, about)))
     contents = [child for name in _CONTENT_TAGS for child in entry.iterchildren(f"{{*}}{name}")]
     if contents:
@@ -76,7 +76,7 @@ def _write_content(form: NormalFormWriter, element: _Element) -> None:
         write_blocks(form, tree)
 
 
-def _find_text(element: _Element, names: Sequence[str]) -> str:
+def find_text(element: _Element, names: Sequence[str]) -> str:
     """Return the text of the first child with one of the names; for a person, the name."""
     for name in names:
         for child in element.iterchildren(f"{{*}}{name}"):
@@ -92,15 +92,17 @@ def _strip_markup(words: str) -> str:
 
 
 def _find_date(entry: _Element) -> str:
-    said = _find_text(entry, _DATE_TAGS)
+    said = find_text(entry, _DATE_TAGS)
     try:
         return parsedate_to_datetime(said).date().isoformat()
     except ValueError:
         return normalize_date(said)
 
 
-def _find_url(entry: _Element) -> str:
-    """Return the URL of an entry: in Atom it is an attribute, and there may be several."""
+def find_url(entry: _Element) -> str:
+    """Return the URL of an entry: the link to its page, in Atom an attribute, else another link or its identifier."""
     links = [*entry.iterchildren("{*}link")]
     own = [link for link in links if link.get("rel", "alternate") == "alternate"]
-    return next((collapse_whitespace(link.get("href") or link.text or "") for link in own or links), "")
+    urls = [collapse_whitespace(link.get("href") or link.text or "") for link in own or links]
+    identifier = find_text(entry, ("guid", "id"))
+    return next(filter(None, urls), identifier if identifier.startswith("http") else "")

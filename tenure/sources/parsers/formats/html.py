@@ -7,7 +7,6 @@ import logging
 import re
 from dataclasses import replace
 from typing import Final
-from urllib.parse import urlsplit
 
 import trafilatura
 from lxml import etree
@@ -35,14 +34,9 @@ _WORDS = etree.XPath("//body//text()[not(ancestor::script or ancestor::style or 
 _LINKS = etree.XPath(
     "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href | //meta[@property='og:url']/@content"
 )
-_LANGUAGES = etree.XPath(
-    "/html/@lang | /html/@*[name()='xml:lang'] | //meta[@property='og:locale']/@content"
-    " | //meta[translate(@http-equiv, 'CONTELAGU', 'contelagu')='content-language']/@content"
-)
 _TIERS = etree.XPath("//meta[@property='article:content_tier' or @name='article:content_tier']/@content")
 _DATA = etree.XPath("//script[@type='application/ld+json']/text()")
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?\s*false', re.IGNORECASE)
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _HOST_PREFIX = re.compile(r"^(?:www|m|mobile|amp)\.")
 
 # Without a handler, Python would write the log of the library to the terminal.
@@ -73,7 +67,7 @@ def parse_web_page(markup: str, url: str) -> WebDocument:
     is_paywalled = bool(_NOT_FREE.search(" ".join(_DATA(tree)))) or any(tier != "free" for tier in _TIERS(tree))
     hidden = remove_hidden(tree)
     visible = collapse_whitespace(" ".join(_WORDS(tree)))
-    document, site = _extract_main_text(tree)
+    document = _extract_main_text(tree)
     if not document.text:
         document = replace(document, text=_extract_all_text(tree))
     if not document.text:
@@ -81,16 +75,14 @@ def parse_web_page(markup: str, url: str) -> WebDocument:
     return WebDocument(
         document=document,
         url=_choose_canonical_url(_LINKS(tree), url),
-        language=_choose_language(_LANGUAGES(tree)),
-        site=site or urlsplit(url).netloc.removeprefix("www."),
         visible_text=visible[:_MAX_VISIBLE_LENGTH],
         hidden_text=hidden,
         is_paywalled=is_paywalled,
     )
 
 
-def _extract_main_text(tree: HtmlElement) -> tuple[Document, str]:
-    """Return the main text, which may be empty, and the name of the site."""
+def _extract_main_text(tree: HtmlElement) -> Document:
+    """Return the main text, which may be empty."""
     found = trafilatura.bare_extraction(
         tree,
         include_formatting=True,
@@ -100,11 +92,10 @@ def _extract_main_text(tree: HtmlElement) -> tuple[Document, str]:
         date_extraction_params={"extensive_search": False, "original_date": True},
     )
     if not isinstance(found, trafilatura.settings.Document):
-        return Document(title=collapse_whitespace(tree.findtext(".//title") or ""), text="", kind="prose"), ""
+        return Document(title=collapse_whitespace(tree.findtext(".//title") or ""), text="", kind="prose")
     read = parse_markdown(found.text or "")
     title = found.title or read.title or collapse_whitespace(tree.findtext(".//title") or "")
-    document = replace(read, title=title, author=found.author or "", published=found.date or "")
-    return document, found.sitename or ""
+    return replace(read, title=title, author=found.author or "", published=found.date or "")
 
 
 def _extract_all_text(tree: HtmlElement) -> str:
@@ -128,7 +119,3 @@ def _choose_canonical_url(links: list[str], url: str) -> str:
 def _strip_host_prefix(url: str) -> str:
     """Return the host of a URL without prefixes such as `www` and `m`."""
     return _HOST_PREFIX.sub("", extract_host(url))
-
-
-def _choose_language(tags: list[str]) -> str:
-    return next((tag.strip().replace("_", "-") for tag in tags if _LANGUAGE.fullmatch(tag.strip())), "")

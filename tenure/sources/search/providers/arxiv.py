@@ -3,10 +3,12 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from lxml.etree import QName
+
 from tenure.algorithms.text.sentences import STOP_WORDS, split_words
 from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.api_provider import ApiProvider
-from tenure.sources.search.feeds import get_local_name, parse_xml, read_entries
+from tenure.sources.search.feeds import parse_xml, read_entries
 from tenure.sources.search.provider import SearchResult, SearchUnavailable, compute_first_day
 
 _MAX_WORDS: Final = 16
@@ -38,7 +40,7 @@ class Arxiv(ApiProvider):
             feed = parse_xml(await self._client.get("/api/query", params))
         except ValueError as error:
             raise self._client.build_parse_error() from error
-        if get_local_name(feed) != "feed":
+        if QName(feed).localname != "feed":
             raise self._client.build_parse_error()
         results = read_entries(feed)
         if any("/api/errors" in result.url for result in results):
