@@ -196,20 +196,21 @@ class Consolidation:
     def _resolve(self, block: Sequence[str], neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> None:
         """Merge or mark the memories of a block and their neighbours, and record that the block is compared."""
         texts = self._load_texts([id for id, near in neighbours.items() if near], neighbours)
-        groups = _DisjointSets()
+        groups: dict[str, set[str]] = {}
         contradictions: list[tuple[str, str]] = []
         for id, similarity, other in _list_pairs(neighbours):
             if id in texts and other in texts:
                 (kind, text), (_, words) = texts[id], texts[other]
                 if scoring.is_duplicate(text, words, similarity, self._policy.merge_similarity):
-                    groups.union(id, other)
+                    merged = groups.get(id, {id}) | groups.get(other, {other})
+                    groups.update(dict.fromkeys(merged, merged))
                 elif kind != "procedural" and detect_contradiction(text, words):
                     contradictions.append((id, other))
         memories_by_id = self._load_memories(
-            list(dict.fromkeys((*groups.members, *(id for pair in contradictions for id in pair))))
+            list(dict.fromkeys((*groups, *(id for pair in contradictions for id in pair))))
         )
         merged_into_ids, merged_memories = self._merge_groups(
-            [[memories_by_id[id] for id in group] for group in groups.list_groups()]
+            [[memories_by_id[id] for id in sorted(group)] for id, group in sorted(groups.items()) if id == min(group)]
         )
         memories_by_id |= {one.id: one for one in merged_memories}
         self._mark_contradictions(
@@ -228,12 +229,9 @@ class Consolidation:
         return {id: (kind, text) for id, kind, text in zip(*columns, strict=True)}
 
     def _load_memories(self, ids: Sequence[str]) -> dict[str, Memory]:
-        rows = self._store.read_rows_in(self._table, memory_rows.COLUMNS, "id", ids).to_pylist()
         uses = memory_rows.load_uses(self._store, ids)
-        return {
-            memory.id: memory_rows.add_uses(memory, uses.get(memory.id))
-            for memory in map(memory_rows.parse_memory, rows)
-        }
+        memories = memory_rows.load_memories(self._store, self._table, ids)
+        return {id: memory_rows.add_uses(memory, uses.get(id)) for id, memory in memories.items()}
 
     def _merge_groups(self, groups: Sequence[Sequence[Memory]]) -> tuple[dict[str, str], list[Memory]]:
         """Merge each group; return the id of the merged memory for each member, and the merged memories."""
@@ -261,7 +259,7 @@ class Consolidation:
         for a, b in sorted(contradictions):
             first, second = memories_by_id[a], memories_by_id[b]
             if a != b and not (first.unconfirmed or second.unconfirmed):
-                loser, winner = sorted((first, second), key=_to_standing)
+                loser, winner = sorted((first, second), key=_get_priority)
                 winners[loser.id] = winner.id
         marked = (memories_by_id[id].model_copy(update={"contradicted_by": winner}) for id, winner in winners.items())
         self._rewrite([first for first in marked if memories_by_id[first.id].contradicted_by != first.contradicted_by])
@@ -387,31 +385,3 @@ def _to_standing(memory: Memory) -> tuple[int, int, str]:
 
 def _get_content(memory: Memory) -> tuple[object, ...]:
     return memory.details, memory.created_at, memory.text
-
-
-class _DisjointSets:
-    """Union–find over ids."""
-
-    def __init__(self) -> None:
-        self._parents: dict[str, str] = {}
-
-    def union(self, first: str, second: str) -> None:
-        """Merge the sets of two ids."""
-        self._parents[self._find(first)] = self._find(second)
-
-    def _find(self, id: str) -> str:
-        while (lead := self._parents.setdefault(id, id)) != id:
-            self._parents[id] = id = self._parents[lead]
-        return id
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """All ids that were merged with another."""
-        return tuple(self._parents)
-
-    def list_groups(self) -> list[list[str]]:
-        """Return the sets of several ids, sorted."""
-        groups: dict[str, list[str]] = defaultdict(list)
-        for id in sorted(self._parents):
-            groups[self._find(id)].append(id)
-        return [group for group in groups.values() if len(group) > 1]

@@ -7,12 +7,10 @@ never recalled, so that a single page cannot plant a memory.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from tenure.algorithms.memory import scoring
@@ -21,6 +19,8 @@ from tenure.algorithms.text.sentences import normalize_sentence
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.web import WEB_PREFIX
 from tenure.contracts.knowledge.memory import (
+    MAX_PREFERENCE_CHARS,
+    MAX_PREFERENCES,
     ConsolidationProgress,
     ConsolidationRequest,
     ConsolidationStepReport,
@@ -47,9 +47,9 @@ from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.embeddings.calibration import measure_model_baseline, normalize_relevance
 from tenure.knowledge.graph.facts import QuotedFact, add_facts
 from tenure.knowledge.graph.walks import EntityGraph
+from tenure.knowledge.memory import personal
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.consolidation import Consolidation
-from tenure.knowledge.memory.personal import PersonalMemories
 from tenure.knowledge.memory.rows import FACT_KINDS, PASS_ROWS
 from tenure.knowledge.store.catalogue import is_results_corpus
 from tenure.knowledge.store.errors import InvalidSearch
@@ -67,28 +67,14 @@ MAX_CORROBORATING = 5
 """Nearest memories of a new one that may say the same."""
 MAX_RELATED_ENTITIES = 12
 """Neighbours of the entities of a query in the graph whose facts are considered."""
+_MAX_EQUAL = 5
+"""Nearest memories of a text that a person writes that may have the same words."""
 MAX_REPLY_CHARACTERS = 180_000
 """Characters of memories that fit into one reply."""
 CHARACTERS_PER_MEMORY = 400
 """Characters of a memory in a reply besides its text."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _ClassifiedMemory:
-    """New memory, and whether it was promoted immediately."""
-
-    memory: Memory
-    promoted: bool
-
-
-class _RecallCandidate(NamedTuple):
-    """Memory that may be recalled."""
-
-    memory: Memory
-    similarity: float
-    """Cosine to the query."""
 
 
 class Memories:
@@ -100,32 +86,72 @@ class Memories:
 
     def remember(self, request: RememberRequest) -> RememberReply:
         """Store new memories; the operation is idempotent."""
-        support = memory_rows.compute_supports(self._store, (one.origin.sources for one in request.memories))
-        corpora = memory_rows.load_corpora(self._store, (id for one in request.memories for id in one.origin.sources))
+        supports = memory_rows.compute_supports(self._store, (new.origin.sources for new in request.memories))
+        corpora = memory_rows.load_corpora(self._store, (id for new in request.memories for id in new.origin.sources))
         made = [
-            self._build_memory(one, seen, _find_corpora(one, corpora), request)
-            for one, seen in zip(request.memories, support, strict=True)
+            self._build_memory(new, support, _find_corpora(new, corpora), request)
+            for new, support in zip(request.memories, supports, strict=True)
         ]
-        first = {one.memory.id: one for one in reversed(made)}
+        first = {memory.id: memory for memory in reversed(made)}
         known = self._load_memories(list(first))
-        memories = [_merge_repeated(one.memory, known.get(id)) for id, one in first.items()]
-        vectors = self._encode([memory_rows.select_embedded_text(one) for one in memories])
-        joined = [self._corroborate(one, vector) for one, vector in zip(memories, vectors, strict=True)]
+        memories = [_merge_repeated(memory, known.get(id)) for id, memory in first.items()]
+        vectors = self._encode([memory_rows.select_embedded_text(memory) for memory in memories])
+        joined = [self._corroborate(memory, vector) for memory, vector in zip(memories, vectors, strict=True)]
         memory_rows.write_memories(self._store, self._table, joined, vectors, self._model.name, new=True)
-        state = {one.id: one for one in joined}
-        add_facts(self._store, self._model.dimensions, _list_quoted_facts(request, made, state))
+        state = {memory.id: memory for memory in joined}
+        stated = [
+            QuotedFact(new.details, new.quotes)
+            for new, memory in zip(request.memories, made, strict=True)
+            if isinstance(new.details, FactDetails) and new.quotes and not state[memory.id].unconfirmed
+        ]
+        add_facts(self._store, self._model.dimensions, stated)
+        kinds = zip(request.memories, made, strict=True)
+        promoted = {memory.id for new, memory in kinds if memory.kind != scoring.classify_memory(new)}
         return RememberReply(
-            memories=tuple(one.memory.id for one in made),
-            kinds=tuple(state[one.memory.id].kind for one in made),
-            promoted=sum(one.promoted for one in first.values()),
-            unconfirmed=sum(one.unconfirmed for one in joined),
+            memories=tuple(memory.id for memory in made),
+            kinds=tuple(state[memory.id].kind for memory in made),
+            promoted=len(promoted),
+            unconfirmed=sum(memory.unconfirmed for memory in joined),
         )
 
     def write(self, request: WriteMemoryRequest) -> WriteMemoryReply:
         """Store a memory that a person has written, or return why it is not stored; the operation is idempotent."""
-        return PersonalMemories(self._store, self._table, self._model.name, self._encode, self._load_memories).write(
-            request
-        )
+        replaced = self._load_memories([request.replaces]).get(request.replaces) if request.replaces else None
+        if request.replaces and (replaced is None or replaced.owner != request.owner):
+            return WriteMemoryReply(problem="unknown")
+        if replaced and replaced.kind == "episodic":
+            return WriteMemoryReply(problem="episode", memory=replaced)
+        kind = replaced.kind if replaced else personal.choose_kind(request)
+        if kind == "preference" and len(request.text) > MAX_PREFERENCE_CHARS:
+            return WriteMemoryReply(problem="too_long")
+        vectors = self._encode([request.text])
+        equal = self._find_equal(request, vectors[0])
+        if equal and equal.id != request.replaces:
+            is_repeated_attempt = replaced is None and equal.created_at == request.now
+            return WriteMemoryReply(problem="" if is_repeated_attempt else "duplicate", memory=equal)
+        is_new_preference = kind == "preference" and replaced is None
+        if is_new_preference and len(memory_rows.load_preferences(self._store, request.owner)) >= MAX_PREFERENCES:
+            return WriteMemoryReply(problem="too_many")
+        memory = personal.build_memory(request, kind, replaced, replaced.id if replaced else self._choose_id(request))
+        memory_rows.write_memories(self._store, self._table, [memory], vectors, self._model.name, new=True)
+        return WriteMemoryReply(memory=memory)
+
+    def _find_equal(self, request: WriteMemoryRequest, vector: Vectors) -> Memory | None:
+        """Return the memory of a person that has the same words, or None."""
+        where = f"{memory_rows.build_owner_condition(request.owner)} AND run = '' AND kind <> 'episodic'"
+        where += f" AND model = {quote_literal(self._model.name)}"
+        near = self._store.search_vectors(self._table, memory_rows.COLUMNS, vector, where, _MAX_EQUAL).to_pylist()
+        words = personal.normalize_words(request.text)
+        memories = map(memory_rows.parse_memory, near)
+        return next((memory for memory in memories if personal.normalize_words(memory.text) == words), None)
+
+    def _choose_id(self, request: WriteMemoryRequest) -> str:
+        """Return the id of a new memory; not that of one that had this text before it was edited."""
+        words = personal.normalize_words(request.text)
+        id = memory_rows.make_memory_id(request.owner, "", words)
+        if id not in self._load_memories([id]):
+            return id
+        return memory_rows.make_memory_id(request.owner, "", f"{words}\0{request.now.isoformat()}")
 
     def _build_memory(
         self,
@@ -133,12 +159,12 @@ class Memories:
         support: scoring.SourceSupport,
         corpora: tuple[str, ...] | None,
         request: RememberRequest,
-    ) -> _ClassifiedMemory:
+    ) -> Memory:
         kind = scoring.classify_memory(new_memory)
         matters = scoring.compute_importance(new_memory, kind, support.independent)
         lasting = scoring.promote_kind(kind, new_memory.text, matters)
         origin = new_memory.origin
-        memory = Memory(
+        return Memory(
             id=memory_rows.make_memory_id(
                 request.owner, origin.run, normalize_sentence(new_memory.text) or new_memory.text
             ),
@@ -153,11 +179,9 @@ class Memories:
             unconfirmed=_is_unconfirmed(new_memory.details, origin.sources, support),
             details=new_memory.details,
         )
-        return _ClassifiedMemory(memory, promoted=lasting != kind)
 
     def _load_memories(self, ids: Sequence[str]) -> dict[str, Memory]:
-        rows = self._store.read_rows_in(self._table, memory_rows.COLUMNS, "id", ids).to_pylist()
-        return {memory.id: memory for memory in map(memory_rows.parse_memory, rows)}
+        return memory_rows.load_memories(self._store, self._table, ids)
 
     def _corroborate(self, memory: Memory, vector: Vectors) -> Memory:
         """Return a memory with the sources of others that say the same, if its own do not confirm it."""
@@ -209,8 +233,8 @@ class Memories:
         ids = list(dict.fromkeys(memory.id for memory in recalled))
         memory_rows.count_uses(self._store, ids, request.used_by, memory_rows.to_seconds(request.now))
 
-    def _find_candidates(self, request: MemorySearchRequest) -> dict[str, _RecallCandidate]:
-        """Return the memories nearest to a query, and those that name its entities, by id."""
+    def _find_candidates(self, request: MemorySearchRequest) -> dict[str, tuple[Memory, float]]:
+        """Return the memories nearest to a query and those that name its entities, with their cosine to it, by id."""
         with ThreadPoolExecutor(1) as executor:  # runs while the query is embedded
             naming = executor.submit(self._find_by_entity, request)
             vector = self._encode([request.query])[0]
@@ -220,11 +244,9 @@ class Memories:
                 ).to_pylist(),
                 *(request, request.kinds, MAX_NEAREST),
             )
-        candidates = [_RecallCandidate(memory, 1.0 - row["_distance"]) for memory, row in near]
-        candidates += [
-            _RecallCandidate(memory, float(np.asarray(row["vector"]) @ vector)) for memory, row in naming.result()
-        ]
-        return {candidate.memory.id: candidate for candidate in reversed(candidates)}
+        candidates = [(memory, 1.0 - row["_distance"]) for memory, row in near]
+        candidates += [(memory, float(np.asarray(row["vector"]) @ vector)) for memory, row in naming.result()]
+        return {memory.id: (memory, similarity) for memory, similarity in reversed(candidates)}
 
     def _select_recallable(
         self,
@@ -274,17 +296,14 @@ class Memories:
 
     def _score_candidates(
         self,
-        candidates: Iterable[_RecallCandidate],
+        candidates: Iterable[tuple[Memory, float]],
         uses: Mapping[str, memory_rows.MemoryRow],
         request: MemorySearchRequest,
     ) -> Iterable[ScoredMemory]:
         mean, now = self._baseline, memory_rows.to_seconds(request.now)
         near = [
-            (
-                memory_rows.add_uses(candidate.memory, uses.get(candidate.memory.id)),
-                normalize_relevance(candidate.similarity, mean),
-            )
-            for candidate in candidates
+            (memory_rows.add_uses(memory, uses.get(memory.id)), normalize_relevance(similarity, mean))
+            for memory, similarity in candidates
         ]
         near = [(memory, likeness) for memory, likeness in near if likeness >= request.min_relevance]
         touched = [
@@ -380,18 +399,6 @@ class Memories:
         return ForgetReply(forgotten=deleted)
 
 
-def _list_quoted_facts(
-    request: RememberRequest, made: Iterable[_ClassifiedMemory], state: Mapping[str, Memory]
-) -> list[QuotedFact]:
-    """Return the new facts with quotes, without unconfirmed ones."""
-    pairs = zip(request.memories, made, strict=True)
-    return [
-        QuotedFact(new.details, new.quotes)
-        for new, one in pairs
-        if isinstance(new.details, FactDetails) and new.quotes and not state[one.memory.id].unconfirmed
-    ]
-
-
 def limit_to_payload(found: Sequence[T], memory: Callable[[T], Memory]) -> Iterable[T]:
     """Yield memories while they fit into one reply, at least one."""
     remaining = MAX_REPLY_CHARACTERS
@@ -478,23 +485,19 @@ def forget_sources(store: Store, sources: Sequence[SourceId], where: str = "") -
     """
     removed, forgotten = set(sources), 0
     for table in memory_rows.list_memory_tables(store) if removed else ():
-        touched: list[str] = []
-        for batch in store.read_batches(table, ["id", "sources"], where, PASS_ROWS):
-            touched += _find_affected(batch, removed)
-        for at in range(0, len(touched), PASS_ROWS):
-            forgotten += _remove_sources(store, table, touched[at : at + PASS_ROWS], removed)
+        named = [
+            id
+            for batch in store.read_batches(table, ["id", "sources"], where, PASS_ROWS)
+            for id, ids in zip(batch["id"].to_pylist(), batch["sources"].to_pylist(), strict=True)
+            if not removed.isdisjoint(ids)
+        ]
+        for at in range(0, len(named), PASS_ROWS):
+            forgotten += _remove_sources(store, table, named[at : at + PASS_ROWS], removed)
     return forgotten
 
 
-def _find_affected(batch: pa.RecordBatch, sources: set[SourceId]) -> list[str]:
-    named = zip(batch["id"].to_pylist(), batch["sources"].to_pylist(), strict=True)
-    return [id for id, ids in named if not sources.isdisjoint(ids)]
-
-
 def _remove_sources(store: Store, table: str, ids: Sequence[str], sources: set[SourceId]) -> int:
-    memories = [
-        memory_rows.parse_memory(row) for row in store.read_rows_in(table, memory_rows.COLUMNS, "id", ids).to_pylist()
-    ]
+    memories = memory_rows.load_memories(store, table, ids).values()
     remaining = {memory.id: [id for id in memory.origin.sources if id not in sources] for memory in memories}
     memory_rows.delete_memories(store, table, [id for id, others in remaining.items() if not others])
     staying = [replace_sources(store, memory, remaining[memory.id]) for memory in memories if remaining[memory.id]]

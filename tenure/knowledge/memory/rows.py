@@ -76,6 +76,12 @@ def parse_memory(row: MemoryRow) -> Memory:
     return Memory.model_validate_json(row["memory"])
 
 
+def load_memories(store: Store, table: str, ids: Sequence[str]) -> dict[str, Memory]:
+    """Return the memories that still exist, by id, without their uses."""
+    rows = store.read_rows_in(table, COLUMNS, "id", ids).to_pylist()
+    return {memory.id: memory for memory in map(parse_memory, rows)}
+
+
 def add_uses(memory: Memory, use_row: MemoryRow | None) -> Memory:
     """Return a memory with the counts of its row of uses."""
     return (

@@ -7,9 +7,8 @@ written is logged and lost, because statistics must not fail a search. A damaged
 
 import sqlite3
 import statistics
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -47,8 +46,6 @@ class SearchMetrics:
     def __init__(self, path: Path, observer: SearchObserver | None = None) -> None:
         """Count in the file at `path`, created on first use, and forward every count to an observer."""
         self._path, self._observer = path, observer
-        self._lock = threading.Lock()
-        self._database: sqlite3.Connection | None = None
 
     def count_search(self, mode: str, seconds: float) -> None:
         """Count a search and its latency in seconds."""
@@ -118,38 +115,17 @@ class SearchMetrics:
         # The lowest byte is the primary result code.
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return False
-        self.close()
         with suppress(OSError):  # another process was faster, or the folder is read-only
-            for suffix in ("-wal", "-shm"):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
             self._path.replace(self._path.with_name(self._path.name + ".damaged"))
         return True
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Yield a transaction, one at a time within this process."""
-        with self._lock:
-            if self._database is None:
-                self._database = self._connect()
-            with self._database:
-                yield self._database
-
-    def _connect(self) -> sqlite3.Connection:
+        """Yield a transaction; a file that a loss of power damages is replaced, so no write waits for the disk."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        database = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, check_same_thread=False)
-        try:
-            database.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; {_TABLES}")
-        except sqlite3.Error:
-            database.close()
-            raise
-        return database
-
-    def close(self) -> None:
-        """Close the file; the next count reopens it."""
-        with self._lock:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
+        with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as database, database:
+            database.executescript(f"PRAGMA synchronous = OFF; {_TABLES}")
+            yield database
 
 
 def _p95(times: list[float]) -> float:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,11 +27,9 @@ for _ in range(50):
 
 
 @pytest.fixture
-def metrics(tmp_path: Path) -> Iterator[SearchMetrics]:
+def metrics(tmp_path: Path) -> SearchMetrics:
     """Metrics in a folder that does not exist yet."""
-    found = SearchMetrics(tmp_path / "home" / "searches.db")
-    yield found
-    found.close()
+    return SearchMetrics(tmp_path / "home" / "searches.db")
 
 
 def test_new_metrics_are_empty(metrics: SearchMetrics) -> None:
@@ -63,7 +60,6 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, damage: str) -> None:
     first = SearchMetrics(path)
     for _ in range(300):
         first.count_search("dense", 0.001)
-    first.close()
     content = path.read_bytes()
     path.write_bytes(b"x" * len(content) if damage == "overwritten" else content[: len(content) // 2])
     metrics = SearchMetrics(path)
@@ -72,7 +68,6 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, damage: str) -> None:
 
     assert [stats.count for stats in metrics.load_search_stats()] == [1]
     assert path.with_name("searches.db.damaged").exists()
-    metrics.close()
 
 
 def test_percentile_covers_the_latest_searches(metrics: SearchMetrics, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +103,6 @@ def test_a_file_of_another_kind_does_not_fail_a_search(tmp_path: Path) -> None:
     broken.count_search("dense", 0.001)
     broken.count_cache_lookups(1, 1)
     assert (tmp_path / "searches.db.damaged").read_bytes().startswith(b"not a database")
-    broken.close()
 
 
 def test_unwritable_statistics_do_not_fail_a_search(tmp_path: Path) -> None:
