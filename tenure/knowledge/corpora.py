@@ -79,13 +79,7 @@ class Corpora:
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
     ) -> EmbedReport:
-        """Compute the missing vectors of a corpus at low priority; the next call continues an interrupted one.
-
-        Raises:
-            UnknownCorpus: the corpus was never ingested.
-            EmbeddingModelMismatch: its vectors come from another model.
-            WorkCancelled: `cancelled` returned True.
-        """
+        """Compute the missing vectors of a corpus at low priority; the next call continues an interrupted one."""
         model = BackgroundModel(self._model)
         cache = EmbeddingCache(self._store, model, self._metrics)
         return EmbeddingBackfill(self._store, model, cache, request.corpus, report, cancelled).run()
@@ -96,13 +90,7 @@ class Corpora:
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
     ) -> EmbedReport:
-        """Compute the missing vectors that a question needs first, and all others if there is time for them.
-
-        Raises:
-            UnknownCorpus: the corpus was never ingested.
-            EmbeddingModelMismatch: its vectors come from another model.
-            WorkCancelled: `cancelled` returned True.
-        """
+        """Compute the missing vectors that a question needs first, and all others if there is time for them."""
         backfill = EmbeddingBackfill(self._store, self._model, self._cache, request.corpus, report, cancelled)
         needed = list_needed_chunks(self._store, self._model.dimensions, request.corpus, request.question)
         return backfill.embed_first(needed, request.seconds)
@@ -113,12 +101,7 @@ class Corpora:
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
     ) -> ReadPagesReply:
-        """Ingest pages of the page cache into a corpus; create the corpus if it does not exist.
-
-        Raises:
-            EmbeddingModelMismatch: the corpus was embedded with another model.
-            WorkCancelled: `cancelled` returned True.
-        """
+        """Ingest pages of the page cache into a corpus; create the corpus if it does not exist."""
         writer = self._writer(request.corpus, report, cancelled)
         return WebPageIngestion(
             self._store, writer, self._page_readers, self._settings.domain_authority, request, report
@@ -130,12 +113,7 @@ class Corpora:
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
     ) -> ForkReply:
-        """Copy the knowledge of a run up to a cycle for a fork; the operation is idempotent.
-
-        Raises:
-            UnknownCorpus: the web pages of the original run are deleted.
-            EmbeddingModelMismatch: they were embedded with another model.
-        """
+        """Copy the knowledge of a run up to a cycle for a fork; the operation is idempotent."""
         writer = self._writer(WebScope(run=request.run).corpus, report, cancelled)
         return fork_run(self._store, writer, self._model, request)
 
@@ -149,11 +127,7 @@ class Corpora:
         return catalogue.summarize_corpora(self._store)
 
     def load_passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
-        """Return the passages of references, in their order and with their relevance.
-
-        Raises:
-            UnknownChunk: a passage is not stored.
-        """
+        """Return the passages of references, in their order and with their relevance."""
         return catalogue.load_passages(self._store, self._model.dimensions, refs)
 
     def load_sources(self, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:

@@ -17,11 +17,7 @@ CONTEXT_CHARS = 1_500
 
 
 def read_stored_passages(corpora: "Corpora", request: CorpusRequest) -> tuple[StoredPassage, ...]:
-    """Return the passages of a request, then its part of a source if that is still stored.
-
-    Raises:
-        UnknownChunk: a passage is not stored.
-    """
+    """Return the passages of a request, then its part of a source if that is still stored."""
     found = [
         StoredPassage(
             chunk=passage.chunk,

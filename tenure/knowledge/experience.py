@@ -20,13 +20,7 @@ MAX_RECALLED_MEMORIES: Final = 40
 def recall_experience(
     memories: "Memories", retrieval: "Retrieval", results: "StoredResults", request: ExperienceRequest
 ) -> Experience:
-    """Return the knowledge of earlier runs with which a run starts.
-
-    Raises:
-        InvalidSearch: the question is empty.
-        InvalidFilter: a filter is invalid.
-        UnknownCorpus: a corpus was never ingested.
-    """
+    """Return the knowledge of earlier runs with which a run starts."""
     # Uses are counted together: each count is a commit.
     search = request.memories
     request = request.model_copy(update={"memories": search.model_copy(update={"used_by": ""})})

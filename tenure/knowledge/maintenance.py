@@ -40,11 +40,7 @@ class Maintenance:
         report: Callable[[MaintenanceProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
     ) -> MaintenanceStepReport:
-        """Run one step on every table; list the tables that fail in the report.
-
-        Raises:
-            WorkCancelled: `cancelled` returned True between two tables.
-        """
+        """Run one step on every table; list the tables that fail in the report."""
         started = time.monotonic()
         tables = sorted(name for name in self._store.list_table_names() if is_knowledge_table(name))
         changed, failures = 0, []

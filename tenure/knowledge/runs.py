@@ -36,11 +36,7 @@ class ArchivedRuns:
 
     @classmethod
     def open(cls, uri: str) -> Self | None:
-        """Return the archive of a knowledge base, or None if it has none; nothing is created.
-
-        Raises:
-            StoreUnreachable: the folder or object store cannot be accessed.
-        """
+        """Return the archive of a knowledge base, or None if it has none; nothing is created."""
         if "://" not in uri and not Path(uri).is_dir():
             return None
         store = Store(uri)

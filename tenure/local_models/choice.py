@@ -63,11 +63,7 @@ def find_served_model(settings: ClientSettings) -> LocalModel | None:
 
 
 def check_model_choice(settings: ChatModelSettings) -> None:
-    """Check that a model was chosen, before anything is started.
-
-    Raises:
-        LocalModelError: `choose_model` has found no server.
-    """
+    """Check that a model was chosen, before anything is started."""
     if settings.model == AUTO_MODEL:
         from tenure.local_models.servers import PORTS
 

@@ -87,22 +87,14 @@ def load_model_key(home: Path) -> str:
 
 
 def check_runner() -> None:
-    """Check that llama.cpp is installed.
-
-    Raises:
-        LocalModelError: it is not.
-    """
+    """Check that llama.cpp is installed."""
     if find_spec("xllamacpp") is None:
         command = "pip install 'tenure[local-model]'" if IS_PACKAGED else "uv sync --extra local-model"
         raise LocalModelError(f"llama.cpp, which runs a local model, is not installed: run `{command}`")
 
 
 def check_model(model: LocalModel) -> None:
-    """Check the file of a model and its digest, and that it fits in memory.
-
-    Raises:
-        LocalModelError: the model cannot be served.
-    """
+    """Check the file of a model and its digest, and that it fits in memory."""
     try:
         check_format(model.path)
         if model.sha256 and (found := compute_digest(model.path)) != model.sha256:
@@ -131,11 +123,7 @@ def check_format(path: Path) -> None:
 
 
 def check_memory(name: str, size: int) -> None:
-    """Check that a file fits into the available memory.
-
-    Raises:
-        LocalModelError: it does not.
-    """
+    """Check that a file fits into the available memory."""
     needed, available = size + MEMORY_RESERVE_BYTES, psutil.virtual_memory().available
     if needed > available:
         raise LocalModelError(

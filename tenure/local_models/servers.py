@@ -88,12 +88,7 @@ def _list_chat_models(port: int, deadline: float) -> tuple[str, ...]:
 
 
 def _fetch_list(port: int, deadline: float) -> bytes:
-    """Return the body of a reply with status 200.
-
-    Raises:
-        OSError: it does not arrive in time, is too large, or has another status.
-        h11.RemoteProtocolError: the reply is not HTTP.
-    """
+    """Return the body of a reply with status 200."""
     client, body, received = h11.Connection(h11.CLIENT), bytearray(), 0
     headers = {"Host": f"{HOST}:{port}", "Accept": "application/json", "Connection": "close"}
     with socket.create_connection((HOST, port), _get_remaining(deadline)) as connection:

@@ -32,11 +32,7 @@ def create_chat_model(settings: ChatModelSettings) -> "OpenAIBackend | None":
 
 
 def create_embedding_model(settings: RetrievalModelSettings) -> EmbeddingModel:
-    """Return the configured embedding model, or the embedded one if none is configured.
-
-    Raises:
-        ValueError: a URL or a key is invalid.
-    """
+    """Return the configured embedding model, or the embedded one if none is configured."""
     if settings.embedding_model:
         from tenure.models.openai.embeddings import OpenAIEmbeddings
 
@@ -47,11 +43,7 @@ def create_embedding_model(settings: RetrievalModelSettings) -> EmbeddingModel:
 
 
 def create_rerank_model(settings: RetrievalModelSettings) -> RerankModel | None:
-    """Return the configured rerank model, or None if none is configured.
-
-    Raises:
-        ValueError: the URL of the server is missing, or a URL or key is invalid.
-    """
+    """Return the configured rerank model, or None if none is configured."""
     if not settings.rerank_model:
         return None
     from tenure.models.openai.reranking import OpenAIReranker

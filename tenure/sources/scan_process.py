@@ -24,13 +24,7 @@ def build_request(paths: Sequence[Path], *, include_secrets: bool) -> str:
 
 
 def parse_reply(reply: str) -> Discovery:
-    """Return the files in a reply.
-
-    Raises:
-        FileNotFoundError: one of the paths does not exist.
-        DiscoveryFailed: the files of a path cannot be listed.
-        ValueError: the text is no reply.
-    """
+    """Return the files in a reply."""
     answer = json.loads(reply)
     if "missing" in answer:
         raise FileNotFoundError(answer["missing"])

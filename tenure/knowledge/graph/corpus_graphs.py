@@ -4,9 +4,10 @@ A graph in memory is loaded when a search first needs it, and again after the gr
 other corpora stay.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from operator import add
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -18,7 +19,6 @@ from tenure.knowledge.store.store import Store, quote_list, quote_literal
 MAX_LOADED_CHUNKS = 150_000
 """Chunks whose graphs are kept in memory together; they take about 3 KB each."""
 
-_PASSAGE_COLUMNS = ("id", "title", "names", "parts", "cooccurrences")
 _ENTITY_COLUMNS = ("name", *(f"{kind}_count" for kind in CHUNK_LISTS), *CHUNK_LISTS)
 
 
@@ -30,43 +30,54 @@ class RowReader(Protocol):
 
 
 class GraphReader:
-    """Graph of some corpora; unknown chunks, names and pairs are missing in the answers.
+    """Graph of some corpora, merged over them; unknown chunks, names and pairs are missing in the answers."""
 
-    Rows are parsed when they are first asked for.
-    """
-
-    def __init__(self, rows: RowReader) -> None:
-        self._rows = rows
-        self._passages: dict[str, PassageEntities] = {}
-        self._entities: dict[str, EntityPassages] = {}
+    def __init__(self, parts: Sequence[RowReader], stored: RowReader | None = None) -> None:
+        """Read rows of `parts`, and in `stored` those of chunks that an ingestion has just added."""
+        self._parts, self._stored = parts, stored
 
     def load_passages(self, chunks: Iterable[str]) -> dict[str, PassageEntities]:
-        """Return the entities of chunks."""
-        wanted = dict.fromkeys(chunks)
-        missing = [chunk for chunk in wanted if chunk not in self._passages]
-        self._passages.update(map(_parse_passage, *self._rows.read(MENTIONS, _PASSAGE_COLUMNS, missing)))
-        return {chunk: self._passages[chunk] for chunk in wanted if chunk in self._passages}
+        """Return the entities of chunks, sorted by chunk."""
+        rows = self._read_chunks(("title", "names", "parts", "cooccurrences"), chunks)
+        return {chunk: _parse_passage(*rows[chunk]) for chunk in sorted(rows)}
 
     def load_terms(self, chunks: Iterable[str]) -> dict[str, str]:
         """Return the distinct stems of the words of chunks, separated by spaces."""
-        return dict(zip(*self._rows.read(MENTIONS, ("id", "terms"), dict.fromkeys(chunks)), strict=True))
+        return {chunk: terms for chunk, (terms,) in self._read_chunks(("terms",), chunks).items()}
 
     def load_titled(self, chunks: Iterable[str]) -> dict[str, bool]:
         """Return whether chunks name the title of their document."""
-        return dict(zip(*self._rows.read(MENTIONS, ("id", "named"), dict.fromkeys(chunks)), strict=True))
+        return {chunk: named for chunk, (named,) in self._read_chunks(("named",), chunks).items()}
 
     def load_entities(self, names: Iterable[str]) -> dict[str, EntityPassages]:
-        """Return the chunks of entities, merged over the corpora."""
-        wanted = dict.fromkeys(names)
-        missing = [name for name in wanted if name not in self._entities]
-        rows = zip(*self._rows.read(ENTITIES, _ENTITY_COLUMNS, missing), strict=True)
-        self._entities |= merge_entities(dict([_parse_entity(*row)]) for row in rows)
-        return {name: self._entities[name] for name in wanted if name in self._entities}
+        """Return the chunks of entities; counts and lists of several corpora are added."""
+        merged: dict[str, list[Any]] = {}
+        for name, *row in self._read(ENTITIES, _ENTITY_COLUMNS, names):
+            merged[name] = [*map(add, merged[name], row)] if name in merged else row
+        return {
+            name: EntityPassages(*row[:3], *(tuple(sorted(chunks)) for chunks in row[3:]))
+            for name, row in merged.items()
+        }
 
     def load_pair_chunks(self, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the chunks of pairs, merged over the corpora."""
-        rows = zip(*self._rows.read(RELATIONS, ("pair", "chunks"), dict.fromkeys(pairs)), strict=True)
-        return merge_pair_chunks({pair: tuple(chunks)} for pair, chunks in rows)
+        """Return the chunks of pairs."""
+        merged: dict[str, set[str]] = {}
+        for pair, chunks in self._read(RELATIONS, ("pair", "chunks"), pairs):
+            merged.setdefault(pair, set()).update(chunks)
+        return {pair: tuple(sorted(chunks)) for pair, chunks in merged.items()}
+
+    def _read_chunks(self, columns: Sequence[str], chunks: Iterable[str]) -> dict[str, list[Any]]:
+        wanted = list(dict.fromkeys(chunks))
+        rows = {chunk: values for chunk, *values in self._read(MENTIONS, ("id", *columns), wanted)}
+        if self._stored and (missing := [chunk for chunk in wanted if chunk not in rows]):
+            added = zip(*self._stored.read(MENTIONS, ("id", *columns), missing), strict=True)
+            rows |= {chunk: values for chunk, *values in added}
+        return rows
+
+    def _read(self, table: str, columns: Sequence[str], keys: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+        wanted = list(dict.fromkeys(filter(None, keys)))
+        for part in self._parts:
+            yield from zip(*part.read(table, columns, wanted), strict=True)
 
 
 class StoredRows:
@@ -87,7 +98,7 @@ class LoadedRows:
     def __init__(self, store: Store, corpus: str) -> None:
         where = f"corpus = {quote_literal(corpus)}"
         columns = {
-            MENTIONS: (*_PASSAGE_COLUMNS, "terms", "named"),
+            MENTIONS: ("id", "title", "names", "parts", "cooccurrences", "terms", "named"),
             ENTITIES: _ENTITY_COLUMNS,
             RELATIONS: ("pair", "chunks"),
         }
@@ -120,67 +131,23 @@ def _columns(rows: pa.Table) -> list[list[Any]]:
     return [rows[name].to_pylist() for name in rows.column_names]
 
 
-def _parse_passage(
-    chunk: str, title: str, names: list[str], parts: list[str], pairs: str
-) -> tuple[str, PassageEntities]:
-    return chunk, PassageEntities(title, frozenset(names), frozenset(parts), frozenset(filter(None, pairs.split("\n"))))
+def _parse_passage(title: str, names: list[str], parts: list[str], pairs: str) -> PassageEntities:
+    return PassageEntities(title, frozenset(names), frozenset(parts), frozenset(filter(None, pairs.split("\n"))))
 
 
-def _parse_entity(name: str, *row: Any) -> tuple[str, EntityPassages]:
-    return name, EntityPassages(*row[:3], *(tuple(sorted(chunks)) for chunks in row[3:]))
-
-
-def merge_entities(found: Iterable[Mapping[str, EntityPassages]]) -> dict[str, EntityPassages]:
-    """Return the chunks of entities over several graphs."""
-    merged: dict[str, EntityPassages] = {}
-    for entities in found:
-        for name, entity in entities.items():
-            merged[name] = _add_entity(merged[name], entity) if name in merged else entity
-    return merged
-
-
-def _add_entity(one: EntityPassages, other: EntityPassages) -> EntityPassages:
-    return EntityPassages(
-        one.title_count + other.title_count,
-        one.name_count + other.name_count,
-        one.mention_count + other.mention_count,
-        one.title_passages + other.title_passages,
-        one.name_passages + other.name_passages,
-        one.mention_passages + other.mention_passages,
-    )
-
-
-def merge_pair_chunks(found: Iterable[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
-    """Return the chunks of pairs over several graphs."""
-    merged: dict[str, tuple[str, ...]] = {}
-    for pairs in found:
-        for pair, chunks in pairs.items():
-            merged[pair] = tuple(sorted({*merged[pair], *chunks})) if pair in merged else tuple(sorted(chunks))
-    return merged
-
-
-class _GraphVersion(NamedTuple):
-    version: str
-    chunks: int
-
-
-def open_graphs(store: Store, corpora: Sequence[str]) -> list[GraphReader]:
-    """Return readers of the graphs of corpora: one for each in memory, and one for those that stay in the tables."""
+def open_graphs(store: Store, corpora: Sequence[str]) -> list[RowReader]:
+    """Return readers of the rows of corpora: one for each in memory, and one for those that stay in the tables."""
     rows = store.read_small_table(GRAPHS, ("corpus", "version", "chunks"))
-    known = {corpus: _GraphVersion(*rest) for corpus, *rest in zip(*_columns(rows), strict=True)}
+    known = {corpus: (version, chunks) for corpus, version, chunks in zip(*_columns(rows), strict=True)}
     names, small, total = dict.fromkeys(corpora), [], 0
-    for name in sorted(names.keys() & known.keys(), key=lambda name: (known[name].chunks, name)):
-        total += known[name].chunks
+    for name in sorted(names.keys() & known.keys(), key=lambda name: (known[name][1], name)):
+        total += known[name][1]
         if total <= MAX_LOADED_CHUNKS:
             small.append(name)
     # Those of unfinished first ingestions are among them.
     stored = [name for name in names if name not in small]
     readers = [
-        store.load_derived(f"graph of {name}", known[name], known[name].chunks, partial(_load_graph, store, name))
+        store.load_derived(f"graph of {name}", known[name], known[name][1], partial(LoadedRows, store, name))
         for name in sorted(small)
     ]
-    return [*readers, GraphReader(StoredRows(store, stored))] if stored else readers
-
-
-def _load_graph(store: Store, corpus: str) -> GraphReader:
-    return GraphReader(LoadedRows(store, corpus))
+    return [*readers, StoredRows(store, stored)] if stored else [*readers]

@@ -69,12 +69,7 @@ class KnowledgeGraph:
         self._store, self._dimensions = store, dimensions
 
     def find_relations(self, request: RelatedRequest) -> RelatedReply:
-        """Return the relations of an entity, facts before co-occurrences.
-
-        Raises:
-            InvalidSearch: the name of the entity is too long or contains no word.
-            UnknownCorpus: a corpus was never ingested.
-        """
+        """Return the relations of an entity, facts before co-occurrences."""
         keys = _build_keys(request.entity)
         records = [catalogue.load_corpus(self._store, name).corpus for name in dict.fromkeys(request.corpora)]
         condition = f"corpus IN {quote_list(records)}"

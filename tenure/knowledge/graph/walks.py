@@ -2,14 +2,12 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from tenure.algorithms.retrieval.pagerank import compute_personalised_pagerank
 from tenure.algorithms.retrieval.passage_links import (
-    EntityPassages,
-    PassageEntities,
     boost_unanswered_terms,
     compute_restart_weights,
     weigh_passage_links,
@@ -17,13 +15,7 @@ from tenure.algorithms.retrieval.passage_links import (
 from tenure.algorithms.text import entities as naming
 from tenure.algorithms.text.phrases import extract_terms, normalize_term
 from tenure.algorithms.text.sentences import stem_words
-from tenure.knowledge.graph.corpus_graphs import (
-    GraphReader,
-    StoredRows,
-    merge_entities,
-    merge_pair_chunks,
-    open_graphs,
-)
+from tenure.knowledge.graph.corpus_graphs import GraphReader, StoredRows, open_graphs
 from tenure.knowledge.graph.graph import TAB
 from tenure.knowledge.store.store import Store
 
@@ -32,8 +24,6 @@ _MAX_FRONTIER = 30
 """Passages whose second-hop links are followed; more of them do not improve the benchmark."""
 _MAX_QUERY_CHARACTERS = 2_000
 """Characters of a query in which names are looked for."""
-
-T = TypeVar("T")
 
 _Words = frozenset[str]
 
@@ -54,8 +44,8 @@ class EntityGraph:
         self._corpora = tuple(dict.fromkeys(corpora))
 
     @cached_property
-    def _graphs(self) -> list[GraphReader]:
-        return open_graphs(self._store, self._corpora)
+    def _graph(self) -> GraphReader:
+        return GraphReader(open_graphs(self._store, self._corpora), StoredRows(self._store, self._corpora))
 
     def compute_title_share(self, chunks: Sequence[str]) -> float:
         """Return the share of chunks that name the title of their document, from 0 to 1.
@@ -63,15 +53,13 @@ class EntityGraph:
         It is high in an encyclopaedia, a news archive or the files of a company: there, names lead from one document to
         another. It is low in a manual or a collection of papers: there, names mislead.
         """
-        return (
-            sum(self._load(chunks, lambda graph, ids: graph.load_titled(ids)).values()) / len(chunks) if chunks else 0.0
-        )
+        return sum(self._graph.load_titled(chunks).values()) / len(chunks) if chunks else 0.0
 
     def walk(self, query: str, best: Mapping[str, float]) -> Walk:
         """Return the personalized PageRank of chunks; the walk restarts at `best` and at entities of the query."""
         text = query[:_MAX_QUERY_CHARACTERS]
-        phrases = self._load_entities(normalize_term(term) for term in extract_terms(text))
-        start = compute_restart_weights(best, self._load_entities(naming.list_ngram_keys(text)), phrases)
+        phrases = self._graph.load_entities(normalize_term(term) for term in extract_terms(text))
+        start = compute_restart_weights(best, self._graph.load_entities(naming.list_ngram_keys(text)), phrases)
         if not start:
             return Walk({}, has_links=False)
         query_words = frozenset(stem_words(query))
@@ -86,12 +74,12 @@ class EntityGraph:
     def find_neighbours(self, names: Sequence[str], limit: int) -> tuple[str, ...]:
         """Return the keys of entities that share most sentences with some names in close passages."""
         wanted = set(names)
-        found = self._load_entities(names)
+        found = self._graph.load_entities(names)
         chunks = dict.fromkeys(
             chunk for first in found.values() for chunk in (*first.title_passages, *first.name_passages)
         )
         counts: Counter[str] = Counter()
-        for related in self._load_passages(list(chunks)[:_MAX_FRONTIER]).values():
+        for related in self._graph.load_passages(list(chunks)[:_MAX_FRONTIER]).values():
             for line in related.pairs:
                 first, second = line.strip(TAB).split(TAB)
                 if (first in wanted) != (second in wanted):
@@ -101,11 +89,11 @@ class EntityGraph:
     def _load_links(
         self, chunks: Sequence[str], query_words: _Words, words: dict[str, _Words]
     ) -> dict[str, dict[str, float]]:
-        passages = self._load_passages(chunks)
-        entities = self._load_entities(
+        passages = self._graph.load_passages(chunks)
+        entities = self._graph.load_entities(
             name for passage in passages.values() for name in (*passage.names, *passage.parts, passage.title)
         )
-        pairs = self._load_pair_chunks(pair for passage in passages.values() for pair in passage.pairs)
+        pairs = self._graph.load_pair_chunks(pair for passage in passages.values() for pair in passage.pairs)
         found = {chunk: weigh_passage_links(chunk, passage, entities, pairs) for chunk, passage in passages.items()}
         self._load_query_words(
             {*found, *(target for targets in found.values() for target in targets)}, query_words, words
@@ -119,34 +107,10 @@ class EntityGraph:
             for chunk, targets in found.items()
         }
 
-    def _load_passages(self, chunks: Sequence[str]) -> dict[str, PassageEntities]:
-        return dict(sorted(self._load(chunks, lambda graph, ids: graph.load_passages(ids)).items()))
-
     def _load_query_words(self, chunks: set[str], query_words: _Words, words: dict[str, _Words]) -> None:
         """Add to `words` which words of the query each chunk contains."""
-        terms = self._load(sorted(chunks - words.keys()), lambda graph, ids: graph.load_terms(ids))
+        terms = self._graph.load_terms(sorted(chunks - words.keys()))
         words.update((chunk, query_words.intersection(held.split())) for chunk, held in terms.items())
-
-    def _load_entities(self, names: Iterable[str]) -> dict[str, EntityPassages]:
-        """Return the entities with these names, merged over all corpora."""
-        wanted = list(dict.fromkeys(name for name in names if name))
-        return merge_entities(graph.load_entities(wanted) for graph in self._graphs)
-
-    def _load_pair_chunks(self, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the chunks in which each pair shares a sentence, over all corpora."""
-        wanted = list(dict.fromkeys(pairs))
-        return merge_pair_chunks(graph.load_pair_chunks(wanted) for graph in self._graphs)
-
-    def _load(
-        self, chunks: Sequence[str], load: Callable[[GraphReader, Sequence[str]], Mapping[str, T]]
-    ) -> dict[str, T]:
-        """Return properties of chunks by id; the tables have those that an ingestion has just added."""
-        found: dict[str, T] = {}
-        for graph in self._graphs:
-            found |= load(graph, chunks)
-        if missing := [chunk for chunk in chunks if chunk not in found]:
-            found |= load(GraphReader(StoredRows(self._store, self._corpora)), missing)
-        return found
 
 
 def _select_frontier(weights: Mapping[str, Mapping[str, float]]) -> list[str]:

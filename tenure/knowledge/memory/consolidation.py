@@ -91,11 +91,7 @@ class Consolidation:
         self._looked_at = self._changed = self._noted = self._total = 0
 
     def run(self) -> ConsolidationStepReport:
-        """Run the step.
-
-        Raises:
-            WorkCancelled: `cancelled` returned True.
-        """
+        """Run the step."""
         started = time.monotonic()
         self._total = sum(self._store.count_rows(table) for table in memory_rows.list_memory_tables(self._store))
         if self._total:

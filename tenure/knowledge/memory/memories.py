@@ -371,11 +371,7 @@ class Memories:
         report: Callable[[ConsolidationProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
     ) -> ConsolidationStepReport:
-        """Run one step of a consolidation.
-
-        Raises:
-            WorkCancelled: `cancelled` returned True.
-        """
+        """Run one step of a consolidation."""
         return Consolidation(self._store, self._model, self._encode, self._policy, request, report, cancelled).run()
 
     def forget(self, request: ForgetRequest) -> ForgetReply:

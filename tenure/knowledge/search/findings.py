@@ -31,9 +31,6 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     """Accept the candidates that are relevant and new, store them as findings, and return the decisions.
 
     The operation is idempotent: only findings of earlier cycles count as known.
-
-    Raises:
-        UnknownCorpus: a corpus was never ingested.
     """
     candidates, paths, texts, vectors, means = _load_candidates(store, chunks, request)
     if not candidates or not request.topics:

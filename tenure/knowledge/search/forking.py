@@ -45,10 +45,6 @@ def fork_run(store: Store, writer: CorpusWriter, model: EmbeddingModel, request:
         writer: writer of the corpus of the new run's web pages.
         model: embedding model of the vectors.
         request: original run, new run, and the state to copy.
-
-    Raises:
-        UnknownCorpus: the web pages of the original run are deleted.
-        EmbeddingModelMismatch: they were embedded with another model.
     """
     names = _copy_pages(store, writer, model, request) if request.web else {}
     _copy_findings(store, request, names)

@@ -25,12 +25,7 @@ from tenure.knowledge.store.store import Store, quote_list, quote_literal
 
 
 def inherit_findings(store: Store, chunks: ChunkVectors, encode: Encoder, request: InheritRequest) -> InheritReply:
-    """Return the findings of related runs that are relevant to a question.
-
-    Raises:
-        InvalidFilter: a filter is invalid.
-        UnknownCorpus: a corpus was never ingested.
-    """
+    """Return the findings of related runs that are relevant to a question."""
     accepted = _load_accepted(store, request)
     passages = _load_passages(store, chunks, encode, request, list(accepted))
     relevant = select_evidence(passages, request.min_relevance)

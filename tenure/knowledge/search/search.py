@@ -83,13 +83,7 @@ def search(
     reranker: Reranker,
     request: SearchRequest,
 ) -> SearchReply:
-    """Return the passages that match a query, best first.
-
-    Raises:
-        InvalidSearch: the query or the list of corpora is empty, or a parameter is invalid.
-        UnknownCorpus: a corpus was never ingested.
-        EmbeddingModelMismatch: the vectors of a corpus come from another model.
-    """
+    """Return the passages that match a query, best first."""
     corpora = catalogue.list_corpora(store)
     records = _validate(corpora, model, request)
     baselines = {record.corpus: record.baseline for record in records}

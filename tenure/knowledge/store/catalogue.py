@@ -96,20 +96,12 @@ def list_corpora(store: Store) -> dict[str, CorpusRecord]:
 
 
 def load_corpus(store: Store, name: str) -> CorpusRecord:
-    """Return one corpus.
-
-    Raises:
-        UnknownCorpus: no corpus has this name.
-    """
+    """Return one corpus."""
     return select_corpus(list_corpora(store), name)
 
 
 def select_corpus(known: Mapping[str, CorpusRecord], name: str) -> CorpusRecord:
-    """Return one of the known corpora.
-
-    Raises:
-        UnknownCorpus: no corpus has this name.
-    """
+    """Return one of the known corpora."""
     if name not in known:
         raise UnknownCorpus(name, tuple(known))
     return known[name]

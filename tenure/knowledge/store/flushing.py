@@ -19,9 +19,6 @@ def flush_folder(folder: Path) -> None:
     """Wait until everything written to the file system of a folder is on the disk.
 
     One request for the file system is faster than one for each of the files and folders of a commit.
-
-    Raises:
-        OSError: the disk reports an error.
     """
     sync = _load_syncfs()
     if sync is None:

@@ -12,20 +12,12 @@ _FOLDER = "identity"
 
 
 def read_identities(uri: str) -> frozenset[str]:
-    """Return the identities of the base at `uri`; none if no worker has used it yet.
-
-    Raises:
-        StoreUnreachable: it cannot be read.
-    """
+    """Return the identities of the base at `uri`; none if no worker has used it yet."""
     return StoredFiles(uri).list_names(_FOLDER)
 
 
 def ensure_identity(uri: str) -> str:
-    """Return an identity of the base at `uri`, storing one if it has none.
-
-    Raises:
-        StoreUnreachable: it cannot be read or written.
-    """
+    """Return an identity of the base at `uri`, storing one if it has none."""
     if known := read_identities(uri):
         return min(known)
     identity = uuid4().hex

@@ -122,11 +122,7 @@ class Store:
         return None if "://" in self.uri else Path(self.uri)
 
     def list_table_names(self) -> tuple[str, ...]:
-        """Return the names of all tables.
-
-        Raises:
-            StoreUnreachable: the folder or object store cannot be accessed.
-        """
+        """Return the names of all tables."""
         with self._translate_connection_errors():
             return tuple(self._db.list_tables().tables)
 

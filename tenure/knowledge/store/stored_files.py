@@ -23,7 +23,10 @@ _PARTIAL_SUFFIX = ".tmp"
 
 
 class StoredFiles:
-    """Files in the folder or the S3 store of one knowledge base; safe to share between threads and processes."""
+    """Files in the folder or the S3 store of one knowledge base; safe to share between threads and processes.
+
+    Every method raises `StoreUnreachable` if the store does not answer.
+    """
 
     def __init__(self, uri: str) -> None:
         self._uri = uri.rstrip("/")
@@ -34,11 +37,7 @@ class StoredFiles:
         return open_object_store(self._uri)
 
     def write(self, name: str, data: bytes) -> None:
-        """Store a file, or replace it; readers see all of it or the file that it replaces.
-
-        Raises:
-            StoreUnreachable: the file cannot be written.
-        """
+        """Store a file, or replace it; readers see all of it or the file that it replaces."""
         with self._translate_errors():
             if self._folder is None:
                 with self._objects.open_output_stream(self._build_key(name)) as target:
@@ -52,11 +51,7 @@ class StoredFiles:
             flush_folder(self._folder)
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, or None if there is none.
-
-        Raises:
-            StoreUnreachable: the file cannot be read.
-        """
+        """Return the content of a file, or None if there is none."""
         with self._translate_errors():
             try:
                 if self._folder is not None:
@@ -68,11 +63,7 @@ class StoredFiles:
                 return None
 
     def list_names(self, folder: str) -> frozenset[str]:
-        """Return the names of the files in a folder; none if there is no such folder.
-
-        Raises:
-            StoreUnreachable: the folder cannot be read.
-        """
+        """Return the names of the files in a folder; none if there is no such folder."""
         with self._translate_errors():
             if self._folder is None:
                 from pyarrow.fs import FileSelector

@@ -121,11 +121,7 @@ class TableQueries:
         return TablesReply(tables=tuple(_to_table_info(table, mentioned) for table in ranked))
 
     def query(self, request: QueryRequest) -> QueryReply:
-        """Run one SELECT; an SQL error is returned in the reply, so that the query can be corrected.
-
-        Raises:
-            UnknownDatabase: a database is not configured.
-        """
+        """Run one SELECT; an SQL error is returned in the reply, so that the query can be corrected."""
         sources = self._list_sources(request.corpora, request.databases)
         try:
             result = _run_select(request, sources, self._limits)
@@ -141,11 +137,7 @@ class TableQueries:
         )
 
     def export_result(self, request: TableFileRequest) -> TableFileReply:
-        """Return the result of one SELECT as a CSV file; an SQL error is returned in the reply.
-
-        Raises:
-            UnknownDatabase: a database is not configured.
-        """
+        """Return the result of one SELECT as a CSV file; an SQL error is returned in the reply."""
         # Each row takes at least two bytes, so this limit never cuts a file that is small enough.
         bounds = replace(self._limits, rows=max(1, request.max_bytes // 2))
         try:
@@ -162,9 +154,6 @@ class TableQueries:
         """Store the output of a program as a source, and return the passages with its figures.
 
         Nothing is stored if the tables were deleted: then there is no corpus that it could belong to.
-
-        Raises:
-            UnknownDatabase: a database is not configured.
         """
         tables_read = {table for input_ in request.inputs for table in input_.tables}
         origins = _find_origins(tables_read, self._list_sources(request.corpora, request.databases))
@@ -260,11 +249,7 @@ def _select_mentioned(sql: str, sources: Sequence[TableSource]) -> list[TableSou
 def _run_select(
     request: QueryRequest | TableFileRequest, sources: Sequence[TableSource], limits: SqlLimits
 ) -> ResultTable:
-    """Run one SELECT over the sources.
-
-    Raises:
-        SqlProblem: it was rejected, failed or timed out, or there are no tables.
-    """
+    """Run one SELECT over the sources."""
     if not sources:
         raise SqlError("there are no tables in " + (", ".join(request.corpora) or "what was named"))
     return run_select([source.database for source in _select_mentioned(request.sql, sources)], request.sql, limits)

@@ -67,13 +67,7 @@ class OpenAIEmbeddings:
         return -(-len(text) // _CHARACTERS_PER_TOKEN)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit row per text, in order.
-
-        Raises:
-            UnexpectedVectors: the server returned another number or size of vectors.
-            TransportError: the same call may succeed later.
-            RequestRejected: the same call will fail again.
-        """
+        """Return one unit row per text, in order."""
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         rows = np.concatenate([self._embed_batch(batch) for batch in _batches(texts)])

@@ -36,11 +36,7 @@ class OpenAIReranker:
 
     @classmethod
     def from_settings(cls, settings: RetrievalModelSettings) -> "OpenAIReranker":
-        """Build the model from the settings.
-
-        Raises:
-            ValueError: the URL of the server is missing, or a URL or key is invalid.
-        """
+        """Build the model from the settings."""
         if not settings.rerank_base_url:
             raise ValueError(f"{_MODEL_SETTING} needs the URL of its server: set {_SETTINGS.base_url}")
         key = settings.rerank_api_key
@@ -52,12 +48,7 @@ class OpenAIReranker:
         )
 
     def score(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Return one score per document, in order.
-
-        Raises:
-            TransportError: the same call may succeed later.
-            RequestRejected: the same call will fail again.
-        """
+        """Return one score per document, in order."""
         if not documents:
             return []
         results = sorted(self._fetch_results(query, documents), key=lambda result: result.index)

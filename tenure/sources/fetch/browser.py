@@ -78,9 +78,6 @@ class Browser:
             url: URL of the page.
             known: ignored, because scripts may load changed resources.
             find_violation: rule for the page, for every URL that it redirects to, and for all that its scripts load.
-
-        Raises:
-            FetchError: the page cannot be fetched.
         """
         try:
             fetched = await self._public_fetcher.fetch(url, None, find_violation)
@@ -250,11 +247,7 @@ def _explain_failed_start(executable: Path, message: str) -> str:
 
 
 def create_browser(settings: FetchSettings) -> Browser | None:
-    """Return the browser that the settings configure, or None if they configure none.
-
-    Raises:
-        ValueError: an allowed host is invalid.
-    """
+    """Return the browser that the settings configure, or None if they configure none."""
     if settings.browser is None:
         return None
     limits = FetchLimits(settings.fetch_seconds, int(settings.fetch_megabytes * 1e6))

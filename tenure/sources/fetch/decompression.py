@@ -18,7 +18,10 @@ _GZIP_MAGIC: Final = b"\x1f"
 
 
 class ResponseBody:
-    """Body of a response, decompressed as its data arrives and limited in size."""
+    """Body of a response, decompressed as its data arrives and limited in size.
+
+    An unsupported or wrong encoding and a body that is too large or incomplete raise `UnusableResponse`.
+    """
 
     def __init__(self, limit: int, *, truncate: bool = False) -> None:
         """Keep at most `limit` bytes; a longer body is an error, or is truncated."""
@@ -26,11 +29,7 @@ class ResponseBody:
         self.start("")
 
     def start(self, content_encoding: str) -> None:
-        """Start again with the value of a `Content-Encoding` header.
-
-        Raises:
-            UnusableResponse: the content encoding is not supported.
-        """
+        """Start again with the value of a `Content-Encoding` header."""
         name = content_encoding.strip().lower().removeprefix("x-")
         if name not in ("", "identity", "gzip"):
             raise UnusableResponse(f"its content encoding is not supported: {content_encoding[:60]!r}")
@@ -45,11 +44,7 @@ class ResponseBody:
         return self.truncates and len(self._content) >= self._limit
 
     def feed(self, data: bytes) -> None:
-        """Add data from the network.
-
-        Raises:
-            UnusableResponse: the data contradicts the content encoding, or exceeds the limit.
-        """
+        """Add data from the network."""
         self.received += len(data)
         try:
             for piece in self._decompress(data):
@@ -63,11 +58,7 @@ class ResponseBody:
             raise UnusableResponse(f"its content encoding is wrong ({self.content_encoding})") from error
 
     def get_content(self) -> bytes:
-        """Return the complete content.
-
-        Raises:
-            UnusableResponse: the body is incomplete.
-        """
+        """Return the complete content."""
         if not self.is_full and self.received and self._inflater and not self._inflater.eof:
             raise UnusableResponse("it is incomplete")
         return bytes(self._content)

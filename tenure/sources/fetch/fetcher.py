@@ -259,11 +259,7 @@ def _format_cause(error: Exception) -> str:
 
 
 def create_fetcher(settings: FetchSettings) -> Fetcher:
-    """Return the fetcher that the settings configure.
-
-    Raises:
-        ValueError: an allowed host is invalid.
-    """
+    """Return the fetcher that the settings configure."""
     return Fetcher(
         AddressGuard(settings.fetch_allow, settings.fetch_domains, settings.fetch_deny),
         FetchLimits(settings.fetch_seconds, int(settings.fetch_megabytes * 1e6)),

@@ -86,11 +86,7 @@ class Transfer:
         return self.status_code == _NOT_MODIFIED and self._known is not None
 
     def get_content(self) -> bytes:
-        """Return the complete body.
-
-        Raises:
-            UnusableResponse: the body is incomplete.
-        """
+        """Return the complete body."""
         return self._body.get_content()
 
     @property

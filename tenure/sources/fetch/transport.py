@@ -39,14 +39,7 @@ class GuardedNetworkBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address of a host that accepts a connection.
-
-        Raises:
-            RequestRefused: the host is forbidden.
-            NoResponse: the name does not exist.
-            httpcore.ConnectError: no address accepts a connection.
-            httpcore.ConnectTimeout: no address accepts a connection in time.
-        """
+        """Connect to the first address of a host that accepts a connection."""
         try:
             async with asyncio.timeout(timeout):
                 addresses = await self._guard.resolve(host, port)
@@ -66,11 +59,7 @@ class GuardedNetworkBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 - the signature is the interface's
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Refuse to connect to a Unix socket.
-
-        Raises:
-            RequestRefused: always.
-        """
+        """Refuse to connect to a Unix socket."""
         raise RequestRefused("Unix sockets are not part of the web")
 
     async def sleep(self, seconds: float) -> None:

@@ -90,17 +90,13 @@ _SERVER: Final = TypeAdapter(McpServer)
 
 
 class McpServers:
-    """Client of the servers that the settings name."""
+    """Client of the servers that the settings name; a call that is not allowed or fails raises `McpError`."""
 
     def __init__(self, servers: Mapping[str, McpServer], *, timeout_seconds: float) -> None:
         self._servers, self._timeout_seconds = servers, timeout_seconds
 
     async def list_tools(self, server: str) -> tuple[McpToolDescription, ...]:
-        """Return the allowed tools of a server.
-
-        Raises:
-            McpError: the server is unknown, or did not respond.
-        """
+        """Return the allowed tools of a server."""
         known = self._get_server(server)
         found = _TOOLS.validate_python(await self._run_request(server, {"operation": "tools"}))
         return tuple(tool for tool in found if _is_allowed(tool.name, known.tools))
@@ -115,10 +111,6 @@ class McpServers:
             tool: name of the tool.
             arguments: arguments of the call.
             validate: whether the arguments are validated against the JSON Schema of the tool before the call.
-
-        Raises:
-            McpError: the call is not allowed, its arguments are invalid, the server did not respond, or the tool
-                failed.
         """
         if not _is_allowed(tool, self._get_server(server).tools):
             raise McpNotAllowed(
@@ -131,11 +123,7 @@ class McpServers:
         )
 
     async def list_resources(self, server: str) -> tuple[ResourceLink, ...]:
-        """Return the allowed resources of a server; a server of which none is allowed is not asked.
-
-        Raises:
-            McpError: the server is unknown, or did not respond.
-        """
+        """Return the allowed resources of a server; a server of which none is allowed is not asked."""
         known = self._get_server(server)
         if not known.resources:
             return ()
@@ -143,11 +131,7 @@ class McpServers:
         return tuple(link for link in found if _is_allowed(link.uri, known.resources))
 
     async def read_resource(self, server: str, uri: str) -> tuple[str, ...]:
-        """Return the texts of a resource, without binary parts.
-
-        Raises:
-            McpError: the resource is not allowed, or the server did not respond.
-        """
+        """Return the texts of a resource, without binary parts."""
         if not _is_allowed(uri, self._get_server(server).resources):
             raise McpNotAllowed(
                 f"{get_environment_variable('mcp_servers')} does not allow the resource {uri!r} of {server}"

@@ -94,11 +94,7 @@ def find_refusal(path: Path) -> str:
 
 @contextmanager
 def open_document(path: Path) -> Iterator[OpenFile]:
-    """Open a file to parse it.
-
-    Raises:
-        Unreadable: it cannot be opened, or not without following a symbolic link.
-    """
+    """Open a file to parse it."""
     with ExitStack() as stack:
         try:
             opened = stack.enter_context(open_file(path.absolute()))
@@ -158,11 +154,7 @@ def is_markup(text: str) -> bool:
 
 
 def complete_metadata(document: Document, title: str) -> Document:
-    """Return a document with title, author and date of one line each; `title` replaces an empty title.
-
-    Raises:
-        Unreadable: the document has no text.
-    """
+    """Return a document with title, author and date of one line each; `title` replaces an empty title."""
     if not document.text:
         raise Unreadable(NO_TEXT)
     title = collapse_whitespace(document.title) or title

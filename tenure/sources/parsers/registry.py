@@ -27,7 +27,9 @@ class Format:
     """Declaration of a document format."""
 
     parser: str
-    """Function of the module: `(text: str) -> Document`, or `(data: bytes, limit_bytes: int) -> Document` if binary."""
+    """Function of the module: `(text: str) -> Document`, or `(data: bytes, limit_bytes: int) -> Document` if binary.
+    It raises `Unreadable` with the reason for a file that it cannot parse.
+    """
     description: str
     """Content that the parser extracts, for the documentation."""
     suffixes: tuple[str, ...]

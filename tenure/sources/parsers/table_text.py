@@ -56,11 +56,7 @@ def describe_table_file(path: Path) -> Document:
 
 
 def describe_tables(database: Database, limits: SqlLimits) -> tuple[Table, ...]:
-    """Describe the tables of a database in this process, even if values contradict the declared types.
-
-    Raises:
-        SqlError: the database cannot be opened or read.
-    """
+    """Describe the tables of a database in this process, even if values contradict the declared types."""
     try:
         return _describe_database(database, limits, as_text=False)
     except SqlError as problem:

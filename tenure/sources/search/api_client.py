@@ -58,7 +58,7 @@ class HttpConnections:
 
 @dataclass
 class ApiClient:
-    """Client of the API of one provider."""
+    """Client of the API of one provider; a request that fails raises `SearchError`."""
 
     http: HttpConnections
     name: str
@@ -93,30 +93,18 @@ class ApiClient:
         *,
         base_url: str | None = None,
     ) -> bytes:
-        """Return the body of the response to a GET request; empty parameters are omitted.
-
-        Raises:
-            SearchError: the request failed.
-        """
+        """Return the body of the response to a GET request; empty parameters are omitted."""
         given = {name: value for name, value in params.items() if value != ""}
         start = base_url or self.base_url
         url = start.rstrip("/") + path if path else start
         return await self._send("GET", url, params=given or None, headers=dict(headers or {}))
 
     async def post(self, path: str, body: Mapping[str, object], headers: Mapping[str, str]) -> bytes:
-        """Return the body of the response to a POST request with JSON.
-
-        Raises:
-            SearchError: the request failed.
-        """
+        """Return the body of the response to a POST request with JSON."""
         return await self._send("POST", self.base_url.rstrip("/") + path, json=body, headers=dict(headers))
 
     def parse(self, kind: type[Reply], body: bytes) -> Reply:
-        """Parse the body of a response.
-
-        Raises:
-            SearchRefused: the body does not fit the model.
-        """
+        """Parse the body of a response."""
         try:
             return kind.model_validate_json(body)
         except ValidationError as error:
@@ -162,11 +150,7 @@ class ApiClient:
             raise SearchRefused(f"{self.name} sent an unusable response: {error}") from None
 
     def _raise_for_status(self, response: httpx.Response) -> NoReturn:
-        """Raise the error for a status other than 200.
-
-        Raises:
-            SearchError: always.
-        """
+        """Raise the error for a status other than 200."""
         status, headers = response.status_code, response.headers
         rate_limited = status == httpx.codes.FORBIDDEN and (
             "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0"

@@ -38,8 +38,4 @@ class ApiProvider(ABC):
 
     @abstractmethod
     async def search(self, request: WebSearchRequest) -> list[SearchResult]:
-        """Return the results of a search, best first.
-
-        Raises:
-            SearchError: the provider gave no answer.
-        """
+        """Return the results of a search, best first."""

@@ -94,11 +94,7 @@ class FederatedSearch:
         return ProviderOutcome(provider=name, status="answered", hits=len(found), seconds=spent), found
 
     async def _fetch_results(self, provider: SearchProvider, request: WebSearchRequest) -> list[SearchResult]:
-        """Return the results of one provider, from the cache if possible.
-
-        Raises:
-            SearchError: the provider gave no answer, or was not queried.
-        """
+        """Return the results of one provider, from the cache if possible."""
         if not _can_match_domains(provider, request):
             raise ProviderSkipped(f"{provider.name} has only pages of {', '.join(provider.domains)}")
         key = (provider.name, request.model_copy(update={"providers": ()}))

@@ -54,11 +54,7 @@ class OpenSearchProvider:
             raise self._client.build_parse_error() from error
 
     async def _fetch_template(self) -> str:
-        """Return the template of the best format in the description.
-
-        Raises:
-            SearchError: there is no description, or none with a supported format.
-        """
+        """Return the template of the best format in the description."""
         try:
             root = parse_xml(await self._client.get("", {}))
         except ValueError as error:

@@ -47,12 +47,7 @@ def open_databases(databases: Sequence[Database]) -> Iterator[PinnedDatabases]:
 
 
 def _pin(database: Database, stack: ExitStack) -> Database:
-    """Return a database whose location cannot be exchanged.
-
-    Raises:
-        FileRefused: its path contains a symbolic link, or it is no regular file.
-        OSError: its file cannot be read.
-    """
+    """Return a database whose location cannot be exchanged."""
     # The driver of PostgreSQL reads no file, and the reader of workbooks opens its file by the same rules.
     if database.format in ("postgres", "sheets"):
         return database

@@ -165,11 +165,7 @@ class SqlEngine:
         return ResultTable(columns, kept, is_truncated=len(rows) > self._limits.rows, tables_read=checked.tables)
 
     def describe_tables(self, sample: int = DEFAULT_SAMPLE_ROWS) -> tuple[Table, ...]:
-        """Describe all tables: row counts, columns with statistics, and sample rows.
-
-        Raises:
-            SqlError: a table cannot be read, or listing its columns times out.
-        """
+        """Describe all tables: row counts, columns with statistics, and sample rows."""
         return tuple(self._describe_table(name, sample) for name in self.names)
 
     def _describe_table(self, name: str, sample: int) -> Table:

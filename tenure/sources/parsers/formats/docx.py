@@ -30,12 +30,7 @@ _LITERAL = re.compile(r"code|preformatted|plain text|source", re.IGNORECASE)
 
 
 def parse_docx(data: bytes, limit_bytes: int) -> Document:
-    """Parse a Word document.
-
-    Raises:
-        Unreadable: the file is encrypted, in the old binary format, damaged, or decompresses to far more than the
-            limit.
-    """
+    """Parse a Word document."""
     try:
         check_package(data, limit_bytes, "the old binary Word format")
         word = docx.Document(io.BytesIO(data))

@@ -32,11 +32,7 @@ _PAGE_MEDIA_TYPES = frozenset(("application/xhtml+xml", "text/html", "applicatio
 
 
 def parse_epub(data: bytes, limit_bytes: int) -> Document:
-    """Parse a book.
-
-    Raises:
-        Unreadable: the file is encrypted, damaged, or decompresses to far more than the limit.
-    """
+    """Parse a book."""
     try:
         check_package(data, limit_bytes, "another format")
         with zipfile.ZipFile(io.BytesIO(data)) as package:

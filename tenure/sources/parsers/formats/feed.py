@@ -29,11 +29,7 @@ _MARKUP = re.compile(r"<[a-zA-Z/!]|&[a-z#0-9]+;")
 
 
 def parse_feed(text: str) -> Document:
-    """Parse a feed.
-
-    Raises:
-        Unreadable: the text is no feed.
-    """
+    """Parse a feed."""
     try:
         root = parse_xml(text, recover=True)
     except SyntaxError as error:

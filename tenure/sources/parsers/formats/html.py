@@ -45,11 +45,7 @@ logging.getLogger("htmldate").addHandler(logging.NullHandler())
 
 
 def parse_html(markup: str) -> Document:
-    """Parse a page from a file.
-
-    Raises:
-        Unreadable: the page has no text.
-    """
+    """Parse a page from a file."""
     return parse_web_page(markup, "").document
 
 

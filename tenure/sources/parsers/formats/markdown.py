@@ -33,11 +33,7 @@ _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]+\]:?")
 
 
 def parse_markdown(text: str) -> Document:
-    """Parse Markdown; the title is empty if neither front matter nor a heading contains one.
-
-    Raises:
-        Unreadable: a block of HTML is nested too deeply.
-    """
+    """Parse Markdown; the title is empty if neither front matter nor a heading contains one."""
     fields, body = split_front_matter(text)
     writer = _TokenWriter()
     for token in _PARSER.parse(expand_dialects(body)):

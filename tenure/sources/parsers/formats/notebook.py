@@ -24,11 +24,7 @@ _TICKS = re.compile("`+")
 
 
 def parse_notebook(text: str) -> Document:
-    """Parse a notebook.
-
-    Raises:
-        Unreadable: the text is no notebook.
-    """
+    """Parse a notebook."""
     try:
         notebook = json.loads(text)
     except ValueError as error:

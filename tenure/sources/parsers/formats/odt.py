@@ -27,11 +27,7 @@ _MAX_DEPTH = 200
 
 
 def parse_odt(data: bytes, limit_bytes: int) -> Document:
-    """Parse an OpenDocument text.
-
-    Raises:
-        Unreadable: the file is encrypted, damaged, or decompresses to far more than the limit.
-    """
+    """Parse an OpenDocument text."""
     try:
         check_package(data, limit_bytes, "another format")
         with zipfile.ZipFile(io.BytesIO(data)) as package:

@@ -51,11 +51,7 @@ _MIN_PAGES = 3
 
 
 def parse_pdf(data: bytes, limit_bytes: int = 0) -> Document:
-    """Parse the text layer of a PDF; `limit_bytes` has no effect.
-
-    Raises:
-        Unreadable: the file is encrypted, damaged, or a scan without text.
-    """
+    """Parse the text layer of a PDF; `limit_bytes` has no effect."""
     with _PDFIUM:
         pages, outline, fields = _extract_text(data)
     bodies = list(_remove_margins(pages))

@@ -25,12 +25,7 @@ PPTX: Final = Format(
 
 
 def parse_pptx(data: bytes, limit_bytes: int) -> Document:
-    """Parse a presentation.
-
-    Raises:
-        Unreadable: the file is encrypted, in the old binary format, damaged, or decompresses to far more than the
-            limit.
-    """
+    """Parse a presentation."""
     try:
         check_package(data, limit_bytes, "the old binary PowerPoint format")
         presentation = pptx.Presentation(io.BytesIO(data))
