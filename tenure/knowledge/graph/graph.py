@@ -92,44 +92,35 @@ def _synchronize_rows(store: Store, table: str, where: str, rows: Iterable[dict[
 
 
 def _build_relation_rows(store: Store, corpus: str, where: str) -> Iterator[dict[str, object]]:
-    predicates_by_pair = _load_predicates(store, where)
-    lines = pa.concat_tables([_count_shared_sentences(store, table, where) for table in (MENTIONS, STATEMENTS)])
-    # A sentence with both a co-occurrence and a statement of a pair counts once.
-    chunks = lines.group_by(["pair", "chunk"], use_threads=False).aggregate([("count", "max")])
-    pairs = chunks.sort_by("chunk").group_by("pair", use_threads=False)
-    found = pairs.aggregate([("count_max", "sum"), ("chunk", "count"), ("chunk", "list")])
-    # A pair in a single passage links nothing, unless a fact states its relation.
-    is_stated = pc.is_in(found["pair"], pa.array(list(predicates_by_pair), pa.string()))
-    for row in found.filter(pc.or_(pc.greater(found["chunk_count"], 1), is_stated)).to_pylist():
-        yield {
-            "id": hash_parts(corpus, row["pair"])[:24],
-            "corpus": corpus,
-            "pair": row["pair"],
-            "predicates": predicates_by_pair.get(row["pair"], []),
-            "count": row["count_max_sum"],
-            "chunk_count": row["chunk_count"],
-            "chunks": row["chunk_list"] if row["chunk_count"] <= MAX_PASSAGES_PER_NAME else [],
-        }
+    stated = _load_stated_pairs(store, where)
+    lines = pa.concat_tables([_list_pairs(store, table, where) for table in (MENTIONS, STATEMENTS)])
+    distinct = lines.group_by(["pair", "chunk"], use_threads=False).aggregate([])
+    pairs = distinct.sort_by("chunk").group_by("pair", use_threads=False).aggregate([("chunk", "list")])
+    for pair, chunks in zip(pairs["pair"].to_pylist(), pairs["chunk_list"].to_pylist(), strict=True):
+        # A pair in a single passage links nothing, unless a fact states its relation.
+        if len(chunks) > 1 or pair in stated:
+            yield {
+                "id": hash_parts(corpus, pair)[:24],
+                "corpus": corpus,
+                "pair": pair,
+                "chunks": chunks if len(chunks) <= MAX_PASSAGES_PER_NAME else [],
+            }
 
 
-def _count_shared_sentences(store: Store, table: str, where: str) -> pa.Table:
-    """Return the number of sentences that each pair shares in each chunk: columns `pair`, `chunk`, `count`."""
+def _list_pairs(store: Store, table: str, where: str) -> pa.Table:
+    """Return the pairs that share a sentence in each chunk: columns `pair` and `chunk`."""
     rows = store.read_rows(table, ["id", "cooccurrences"], f"{where} AND cooccurrences != ''").combine_chunks()
     lines = pc.split_pattern(rows["cooccurrences"], "\n")
-    each = pa.table({"pair": pc.list_flatten(lines), "chunk": rows["id"].take(pc.list_parent_indices(lines))})
-    lists_by_name = each.group_by(["pair", "chunk"], use_threads=False).aggregate([([], "count_all")])
-    return lists_by_name.rename_columns(["pair", "chunk", "count"])
+    return pa.table({"pair": pc.list_flatten(lines), "chunk": rows["id"].take(pc.list_parent_indices(lines))})
 
 
-def _load_predicates(store: Store, where: str) -> dict[str, list[str]]:
-    """Return the distinct predicates that facts have for each pair."""
-    predicates_by_pair: dict[str, set[str]] = {}
-    for statements in store.read_rows(STATEMENTS, ["statements"], where)["statements"].to_pylist():
-        for statement in statements:
-            predicates_by_pair.setdefault(make_pair_key(statement["subject"], statement["object"]), set()).add(
-                statement["predicate"].lower()
-            )
-    return {pair: sorted(predicates) for pair, predicates in predicates_by_pair.items()}
+def _load_stated_pairs(store: Store, where: str) -> set[str]:
+    """Return the pairs about which facts make statements."""
+    return {
+        make_pair_key(statement["subject"], statement["object"])
+        for statements in store.read_rows(STATEMENTS, ["statements"], where)["statements"].to_pylist()
+        for statement in statements
+    }
 
 
 def make_pair_key(subject: str, object: str) -> str:

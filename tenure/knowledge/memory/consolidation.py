@@ -1,10 +1,9 @@
 """Consolidate memories between runs: embed, promote, merge, abstract and forget, in bounded RAM.
 
 A step reads the table in batches and writes each decision immediately, so that an interrupted step can be continued.
-Only new memories are compared with the others; the comparison costs O(new × existing), as a series of matrix products.
+Only new memories are compared with the others, each by one vector search.
 """
 
-import heapq
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tenure.algorithms.claims.contradictions import detect_contradiction
 from tenure.algorithms.memory import scoring
-from tenure.algorithms.text.passage import Encoder, Vectors
+from tenure.algorithms.text.passage import Encoder
 from tenure.contracts.knowledge.memory import (
     ConsolidationProgress,
     ConsolidationRequest,
@@ -29,24 +27,19 @@ from tenure.contracts.knowledge.memory import (
     StrategyRecord,
 )
 from tenure.contracts.knowledge.memory_policy import MemoryPolicy
-from tenure.knowledge.embeddings.cache import read_vector_column
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.rows import FACT_KINDS, PASS_ROWS
 from tenure.knowledge.store.errors import WorkCancelled
 from tenure.knowledge.store.schema import build_memory_table_name
-from tenure.knowledge.store.store import Store, quote_literal
+from tenure.knowledge.store.store import Store, quote_list, quote_literal
 from tenure.models.embedding import EmbeddingModel
 
-_BLOCK_ROWS = 2_048
-"""New memories in one matrix product."""
-_SCAN_ROWS = 4_096
-"""Other memories in one matrix product."""
+_BLOCK_ROWS = 500
+"""New memories that are compared before they are marked as compared."""
 _MAX_NEIGHBOURS = 8
 """Nearest memories that are examined for each new one."""
 _MIN_COMPARED_SIMILARITY = 0.75
 """Minimum similarity of two memories that are compared."""
-_MAX_PAIRS = 20_000
-"""Similar pairs of one product above which only the nearest of each memory are kept."""
 _COMPARED_KINDS = (*FACT_KINDS, "procedural")
 
 ReportProgress = Callable[[ConsolidationProgress], None]
@@ -158,9 +151,7 @@ class Consolidation:
 
     def _compare(self) -> None:
         """Compare new memories with all others of their owner: merge paraphrases, and mark contradictions."""
-        own = (
-            f"model = {quote_literal(self._model.name)} AND kind IN ({', '.join(map(quote_literal, _COMPARED_KINDS))})"
-        )
+        own = f"model = {quote_literal(self._model.name)} AND kind IN {quote_list(_COMPARED_KINDS)}"
         new = f"NOT compared AND {own}"
         owners: set[str] = set()
         for batch in self._store.read_batches(self._table, ["owner"], new, PASS_ROWS):
@@ -175,19 +166,17 @@ class Consolidation:
 
     def _find_neighbours(self, block: pa.Table, where: str) -> dict[str, list[tuple[float, str]]]:
         """Return the most similar memories of each memory of a block as (cosine, id), nearest first."""
-        ids, vectors = block["id"].to_pylist(), read_vector_column(block["vector"], self._model.dimensions)
-        places, procedural = {id: at for at, id in enumerate(ids)}, _is_procedural(block["kind"])
-        found: dict[str, list[tuple[float, str]]] = {id: [] for id in ids}
-        for batch in self._store.read_batches(self._table, ["id", "kind", "vector"], where, _SCAN_ROWS):
-            others = batch["id"].to_pylist()
-            similarities = vectors @ read_vector_column(pa.chunked_array([batch["vector"]]), self._model.dimensions).T
-            similarities[procedural[:, None] != _is_procedural(batch["kind"])[None, :]] = -1.0
-            own = [(places[id], at) for at, id in enumerate(others) if id in places]
-            similarities[[at for at, _ in own], [at for _, at in own]] = -1.0
-            for at, other in _list_similar_pairs(similarities):
-                found[ids[at]].append((float(similarities[at, other]), others[other]))
+        neighbours: dict[str, list[tuple[float, str]]] = {}
+        for row in block.to_pylist():
+            # Procedures are compared only with each other.
+            kinds = ("procedural",) if row["kind"] == "procedural" else FACT_KINDS
+            others = f"{where} AND kind IN {quote_list(kinds)} AND id <> {quote_literal(row['id'])}"
+            vector = np.asarray(row["vector"], dtype=np.float32)
+            near = self._store.search_vectors(self._table, ["id"], vector, others, _MAX_NEIGHBOURS).to_pylist()
+            similar = [(1.0 - found["_distance"], found["id"]) for found in near]
+            neighbours[row["id"]] = [pair for pair in similar if pair[0] >= _MIN_COMPARED_SIMILARITY]
             self._check_cancelled()
-        return {id: heapq.nlargest(_MAX_NEIGHBOURS, near) for id, near in found.items()}
+        return neighbours
 
     def _resolve(self, block: Sequence[str], neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> None:
         """Merge or mark the memories of a block and their neighbours, and record that the block is compared."""
@@ -351,30 +340,11 @@ def _get_last_use(row: memory_rows.MemoryRow, use: memory_rows.MemoryRow | None)
     return int(max(row["created_at"], use["last_used_at"] if use else 0))
 
 
-def _is_procedural(kinds: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Return a mask of the procedures, which are compared only with each other."""
-    which: NDArray[np.bool_] = pc.equal(kinds, "procedural").to_numpy(zero_copy_only=False)
-    return which
-
-
-def _list_similar_pairs(similarities: Vectors) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of a product above the similarity threshold; if there are too many, the nearest of each row."""
-    if (
-        np.count_nonzero(similarities >= _MIN_COMPARED_SIMILARITY) <= _MAX_PAIRS
-        or similarities.shape[1] <= _MAX_NEIGHBOURS
-    ):
-        yield from zip(*(part.tolist() for part in np.nonzero(similarities >= _MIN_COMPARED_SIMILARITY)), strict=True)
-        return
-    nearest = np.argpartition(-similarities, _MAX_NEIGHBOURS, axis=1)[:, :_MAX_NEIGHBOURS]
-    for row, columns in enumerate(nearest.tolist()):
-        yield from ((row, column) for column in columns if similarities[row, column] >= _MIN_COMPARED_SIMILARITY)
-
-
 def _list_pairs(neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> Iterator[tuple[str, float, str]]:
     return ((id, similarity, other) for id, near in neighbours.items() for similarity, other in near)
 
 
-def _to_standing(memory: Memory) -> tuple[int, int, str]:
+def _get_priority(memory: Memory) -> tuple[int, int, str]:
     """Return the sort key of contradicting memories: more independent sources, then the newer one is believed."""
     return memory.origin.support, memory_rows.to_seconds(memory.created_at), memory.id
 

@@ -138,12 +138,9 @@ def _store_findings(store: Store, request: AnalysisRequest, findings: Sequence[F
         "key": [hash_parts(request.run, finding.passage.chunk) for finding in findings],
         "run": [request.run] * len(findings),
         "cycle": [request.cycle] * len(findings),
-        "topic": [finding.topic for finding in findings],
         "query": [finding.query for finding in findings],
         "chunk": [finding.passage.chunk for finding in findings],
         "source": [finding.passage.source for finding in findings],
-        "relevance": [finding.passage.relevance for finding in findings],
-        "novelty": [finding.novelty for finding in findings],
         "vector": list(vectors),
     }
     store.upsert(FINDINGS, pa.table(columns, schema=FINDINGS_SCHEMA), "key")

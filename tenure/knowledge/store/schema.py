@@ -119,12 +119,9 @@ FINDINGS_SCHEMA = pa.schema(
         _key_field("key"),  # hash of run and chunk
         pa.field("run", pa.string(), nullable=False),
         pa.field("cycle", pa.int64(), nullable=False),
-        pa.field("topic", pa.string(), nullable=False),
         pa.field("query", pa.string(), nullable=False),
         pa.field("chunk", pa.string(), nullable=False),
         pa.field("source", pa.string(), nullable=False),
-        pa.field("relevance", pa.float64(), nullable=False),
-        pa.field("novelty", pa.float64(), nullable=False),
         pa.field("vector", pa.list_(pa.float32()), nullable=False),
     ]
 )
@@ -156,9 +153,8 @@ STATEMENTS_SCHEMA = pa.schema(
                 pa.struct(
                     [
                         *((name, pa.string()) for name in ("subject", "predicate", "object")),
-                        *(
-                            (name, pa.int64()) for name in ("count", "start", "end")
-                        ),  # offsets in the text of the source
+                        # Offsets in the text of the source.
+                        *((name, pa.int64()) for name in ("count", "start", "end")),
                     ]
                 )
             ),
@@ -172,10 +168,7 @@ RELATIONS_SCHEMA = pa.schema(
         _key_field("id"),  # hash of corpus and pair
         pa.field("corpus", pa.string(), nullable=False),
         pa.field("pair", pa.string(), nullable=False),  # keys of two entities
-        pa.field("predicates", pa.list_(pa.string()), nullable=False),  # distinct predicates of the pair
-        pa.field("count", pa.int64(), nullable=False),  # sentences that contain both
-        # Number and ids of the chunks with such a sentence; the list is empty if there are too many.
-        pa.field("chunk_count", pa.int64(), nullable=False),
+        # Ids of the chunks with a sentence that contains both; empty if there are too many.
         pa.field("chunks", pa.list_(pa.string()), nullable=False),
     ]
 )
@@ -316,9 +309,8 @@ def build_memory_schema(dimensions: int) -> pa.Schema:
             pa.field("importance", pa.float64(), nullable=False),
             pa.field("unconfirmed", pa.bool_(), nullable=False),
             pa.field("contradicted_by", pa.string(), nullable=False),
-            pa.field(
-                "memory", pa.string(), nullable=False
-            ),  # JSON of the whole memory, so that a recall reads one column
+            # JSON of the whole memory, so that a recall reads one column.
+            pa.field("memory", pa.string(), nullable=False),
             pa.field("entities", pa.list_(pa.string()), nullable=False),  # keys, as in the tables of the graph
             pa.field("query_type", pa.string(), nullable=False),  # of an episode, like the next three
             pa.field("strategy", pa.string(), nullable=False),

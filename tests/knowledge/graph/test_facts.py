@@ -13,7 +13,7 @@ from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, 
 from tenure.contracts.run.run import Usage
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.graph.facts import QuotedFact, add_facts
-from tenure.knowledge.graph.graph import refresh_graph
+from tenure.knowledge.graph.graph import make_pair_key, refresh_graph
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.schema import RELATIONS, STATEMENTS
 from tenure.knowledge.store.store import Store
@@ -81,8 +81,8 @@ def test_a_fact_of_a_run_is_a_relation_of_its_corpus(money: Path, knowledge: Kno
     assert (relation.subject, relation.object, relation.count) == (fact.subject, fact.object, 1)
     assert [one.sentence for one in relation.evidence] == [FOUNDED]
     refresh_graph(Store(uri), "c")
-    rows = Store(uri).read_rows(RELATIONS, ["predicates"]).to_pylist()
-    assert {"predicates": [fact.predicate]} in rows
+    pairs = Store(uri).read_rows(RELATIONS, ["pair"])["pair"].to_pylist()
+    assert make_pair_key(fact.subject, fact.object) in pairs
 
 
 def test_a_fact_needs_its_words_in_the_passage(
