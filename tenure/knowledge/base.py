@@ -30,21 +30,7 @@ _DEFAULTS: Final = KnowledgeSettings(cold_start_chunks=100_000)
 
 
 class KnowledgeBase:
-    """Documents, memories and cached web pages of one store; safe to share between threads.
-
-    Attributes:
-        corpora: ingestion, embedding and deletion of corpora; access to sources and passages.
-        retrieval: searches, and the findings that runs accept.
-        graph: entities and the relations between them.
-        tables: SQL over tables of corpora and over databases.
-        results: results of programs and tools, stored as citable sources.
-        memories: memories of owners.
-        pages: cache of fetched web pages.
-        runs: archive of finished runs.
-        answers: cache of the answers of models.
-        maintenance: compaction, indexes and removal of old versions.
-        encoder: sentence and token vectors, as the roles use them.
-    """
+    """Documents, memories and cached web pages of one store; safe to share between threads."""
 
     def __init__(
         self,

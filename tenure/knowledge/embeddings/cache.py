@@ -64,28 +64,22 @@ class EmbeddingCache:
     def look_up(self, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
         """Return cached vectors, shape (n, dimensions), and a mask of the texts that are not cached (zero vectors)."""
         keys = [hash_parts(self._model.name, text) for text in texts]
-        found = self._lookup(keys)
-        vectors = np.zeros((len(texts), self._model.dimensions), dtype=np.float32)
-        for row, key in enumerate(keys):
-            if key in found:
-                vectors[row] = found[key]
-        return vectors, np.asarray([key not in found for key in keys], dtype=bool)
+        known = self._lookup(keys)
+        absent = np.zeros(self._model.dimensions, dtype=np.float32)
+        vectors = np.reshape([known.get(key, absent) for key in keys], (-1, self._model.dimensions))
+        return vectors.astype(np.float32), np.asarray([key not in known for key in keys], dtype=bool)
 
     def embed(self, texts: Sequence[str], progress: Callable[[int], None] = _ignore_progress) -> EmbeddingResult:
         """Return the vector of each text; `progress` receives the number of finished texts."""
         keys = [hash_parts(self._model.name, text) for text in texts]
-        vectors = np.zeros((len(texts), self._model.dimensions), dtype=np.float32)
-        found = self._lookup(keys)
-        missing: dict[str, str] = {}
-        for key, text in zip(keys, texts, strict=True):
-            if key not in found:
-                missing[key] = text
-        progress(len(texts) - len(missing))
-        self._compute(missing, found, lambda done: progress(len(texts) - len(missing) + done))
+        known = self._lookup(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        done = len(texts) - len(missing)
+        progress(done)
+        self._compute(missing, known, lambda computed: progress(done + computed))
         if self._metrics:
-            self._metrics.count_cache_lookups(len(texts) - len(missing), len(missing))
-        for row, key in enumerate(keys):
-            vectors[row] = found[key]
+            self._metrics.count_cache_lookups(done, len(missing))
+        vectors = np.reshape([known[key] for key in keys], (-1, self._model.dimensions)).astype(np.float32)
         return EmbeddingResult(vectors, len(missing))
 
     def _lookup(self, keys: list[str]) -> dict[str, Vectors]:

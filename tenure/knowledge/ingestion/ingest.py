@@ -10,7 +10,7 @@ missing vectors are computed here; many are left to the backfill.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
@@ -42,7 +42,7 @@ class _Counts:
     chunks: int = 0
     embedded: int = 0
     skipped_total: int = 0
-    skipped: list[SkippedFile] = field(default_factory=list)
+    skipped: tuple[SkippedFile, ...] = ()
 
 
 class Ingestion:
@@ -100,7 +100,9 @@ class Ingestion:
                 changed=bool(self._counts.added or self._counts.changed or self._counts.removed)
             )
         self._report_progress(stage="done", files_done=total, force=True)
-        return self._build_report(total, pending, time.monotonic() - started)
+        return IngestReport(
+            corpus=self._corpus, files=total, pending=pending, seconds=time.monotonic() - started, **vars(self._counts)
+        )
 
     def _read(self, files: Sequence[FoundFile], known: dict[str, KnownFile]) -> None:
         with ReaderPool(self._recipe, choose_reader_count(len(files)), self._budget) as readers:
@@ -148,7 +150,7 @@ class Ingestion:
         """Record a file that is not read."""
         self._counts.skipped_total += 1
         if len(self._counts.skipped) < MAX_LISTED_SKIPS:
-            self._counts.skipped.append(SkippedFile(path=path, reason=reason))
+            self._counts.skipped += (SkippedFile(path=path, reason=reason),)
 
     def _remove(self, gone: list[KnownFile]) -> None:
         self._writer.remove_sources([file.source for file in gone])
@@ -163,23 +165,6 @@ class Ingestion:
             if self._cancelled():
                 done, total = self._progress.files_done, self._progress.files_total
                 raise WorkCancelled(f"ingestion of corpus {self._corpus!r} stopped after {done} of {total} files")
-
-    def _build_report(self, files: int, pending: int, seconds: float) -> IngestReport:
-        counts = self._counts
-        return IngestReport(
-            corpus=self._corpus,
-            files=files,
-            added=counts.added,
-            changed=counts.changed,
-            unchanged=counts.unchanged,
-            removed=counts.removed,
-            chunks=counts.chunks,
-            embedded=counts.embedded,
-            pending=pending,
-            seconds=seconds,
-            skipped=tuple(counts.skipped),
-            skipped_total=counts.skipped_total,
-        )
 
 
 def _is_below(uri: str, roots: list[Path]) -> bool:

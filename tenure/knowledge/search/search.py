@@ -280,18 +280,6 @@ def _by_rank(dense: list[_Hit], sparse: list[_Hit]) -> _Ranking:
     return _Ranking({hit.chunk: hit for hit in (*dense, *sparse)}, fuse_rankings([near, worded]), near, worded)
 
 
-def _dense(retrievers: Retrievers) -> _Ranking:
-    return _by_rank(retrievers.retrieve_dense(), [])
-
-
-def _sparse(retrievers: Retrievers) -> _Ranking:
-    return _by_rank([], retrievers.retrieve_sparse())
-
-
-def _rrf(retrievers: Retrievers) -> _Ranking:
-    return _by_rank(*retrievers.retrieve_both())
-
-
 def _hybrid(retrievers: Retrievers) -> _Ranking:
     dense, sparse = retrievers.retrieve_both()
     scores = blend_scores(_scores(dense), _scores(sparse), retrievers.request.alpha)
@@ -328,9 +316,9 @@ def _rank_by_walk(retrievers: Retrievers, found: _Ranking) -> _Ranking:
 
 
 _STRATEGIES: Final[Mapping[SearchMode, Callable[[Retrievers], _Ranking]]] = {
-    "dense": _dense,
-    "sparse": _sparse,
-    "rrf": _rrf,
+    "dense": lambda retrievers: _by_rank(retrievers.retrieve_dense(), []),
+    "sparse": lambda retrievers: _by_rank([], retrievers.retrieve_sparse()),
+    "rrf": lambda retrievers: _by_rank(*retrievers.retrieve_both()),
     "hybrid": _hybrid,
     "graph": _graph,
     "adaptive": _adaptive,

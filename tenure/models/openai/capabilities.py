@@ -5,15 +5,14 @@ a small JSON file that all workers of a home share. Entries expire after a week,
 is optional: if it cannot be read or written, a few more requests are rejected.
 """
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import structlog
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 OutputMode = Literal["json_schema", "json_object", "text"]
 
@@ -62,6 +61,10 @@ class Capabilities(BaseModel):
         )
 
 
+_ENTRIES = TypeAdapter(dict[str, dict[str, Capabilities]])
+"""Capabilities by endpoint and model."""
+
+
 class CapabilityCache:
     """Capabilities of the models of one endpoint.
 
@@ -91,41 +94,34 @@ class CapabilityCache:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{self._path}.lock", timeout=_LOCK_TIMEOUT_SECONDS):
-                self._write(model, limits)
+                self._write(self._path, model, limits)
         except (OSError, Timeout) as error:
             structlog.get_logger().warning("capabilities are not cached", file=str(self._path), reason=str(error))
 
-    def _write(self, model: str, limits: Capabilities) -> None:
+    def _write(self, path: Path, model: str, limits: Capabilities) -> None:
         """Write one entry to the file; other processes read either the old or the new content."""
-        assert self._path is not None
         endpoints = self._read()
         models = endpoints.setdefault(self._endpoint, {})
         self._known[model] = models[model] = limits.restrict(models.get(model, Capabilities()))
-        content = {
-            endpoint: {name: capabilities.model_dump() for name, capabilities in known.items()}
-            for endpoint, known in endpoints.items()
-        }
-        temporary = self._path.with_name(f"{self._path.name}.new")
-        temporary.write_text(json.dumps(content), encoding="utf-8")
-        temporary.replace(self._path)
+        temporary = path.with_name(f"{path.name}.new")
+        temporary.write_bytes(_ENTRIES.dump_json(endpoints))
+        temporary.replace(path)
 
     def _read(self) -> dict[str, dict[str, Capabilities]]:
         """Return the entries of the file that have not expired; empty if the file is missing or invalid."""
         if self._path is None or not self._path.exists():
             return {}
         try:
-            content = json.loads(self._path.read_text(encoding="utf-8"))
-            endpoints = {endpoint: self._select_fresh(entries) for endpoint, entries in content.items()}
-        except (OSError, ValueError, AttributeError) as error:
+            endpoints = _ENTRIES.validate_json(self._path.read_bytes())
+        except (OSError, ValueError) as error:
             structlog.get_logger().warning(
                 "cached capabilities are not readable", file=str(self._path), reason=str(error)[:200]
             )
             return {}
-        return {endpoint: entries for endpoint, entries in endpoints.items() if entries}
-
-    def _select_fresh(self, entries: dict[str, Any]) -> dict[str, Capabilities]:
-        parsed = {model: Capabilities.model_validate(entry) for model, entry in entries.items()}
-        return {model: capabilities for model, capabilities in parsed.items() if self._is_fresh(capabilities)}
+        return {
+            endpoint: {model: known for model, known in models.items() if self._is_fresh(known)}
+            for endpoint, models in endpoints.items()
+        }
 
     def _is_fresh(self, capabilities: Capabilities) -> bool:
         return capabilities.since + CACHE_TTL_SECONDS > self._now()

@@ -7,7 +7,15 @@ away. Here a response is validated against the few fields that a role needs. A f
 import json
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, field_validator
+from pydantic import (
+    AliasPath,
+    BaseModel,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+)
 
 from tenure.algorithms.control.budget import estimate_tokens
 from tenure.algorithms.control.stream_repetition import is_repetitive
@@ -158,36 +166,20 @@ class CompletionChoice(BaseModel):
         return self.error or (ErrorDetail(message="the model broke down while it answered") if broke else None)
 
 
-class PromptTokensDetails(BaseModel):
-    """Composition of the prompt tokens."""
-
-    cached_tokens: OptionalCount = None
-
-
-class CompletionTokensDetails(BaseModel):
-    """Composition of the tokens of an answer."""
-
-    reasoning_tokens: OptionalCount = None
-
-
 class ReplyUsage(BaseModel):
     """Token usage as the server reports it."""
 
     prompt_tokens: OptionalCount = None
     completion_tokens: OptionalCount = None
-    prompt_tokens_details: Annotated[PromptTokensDetails | None, LENIENT] = None
-    completion_tokens_details: Annotated[CompletionTokensDetails | None, LENIENT] = None
-
-    @property
-    def reasoning_tokens(self) -> int:
-        """Tokens of hidden reasoning; 0 if none are reported."""
-        return (self.completion_tokens_details and self.completion_tokens_details.reasoning_tokens) or 0
+    cached_tokens: OptionalCount = Field(None, validation_alias=AliasPath("prompt_tokens_details", "cached_tokens"))
+    reasoning_tokens: OptionalCount = Field(
+        None, validation_alias=AliasPath("completion_tokens_details", "reasoning_tokens")
+    )
 
     @property
     def token_usage(self) -> TokenUsage:
         """Token usage with zeros for missing values."""
-        cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else None
-        return TokenUsage(self.prompt_tokens or 0, self.completion_tokens or 0, cached or 0)
+        return TokenUsage(self.prompt_tokens or 0, self.completion_tokens or 0, self.cached_tokens or 0)
 
 
 class ChatReply(BaseModel):

@@ -61,7 +61,7 @@ class ReplyAssembler:
 
     def __init__(self) -> None:
         self._model: str | None = None
-        self._usage: ReplyUsage | None = None
+        self.usage: ReplyUsage | None = None
         self._error: ErrorDetail | None = None
         self._finish_reason: str | None = None
         self._content: list[str] = []
@@ -69,7 +69,8 @@ class ReplyAssembler:
         self._reasoning: list[str] = []
         self._calls: dict[int, list[str]] = {}
         self._has_choice = False
-        self._tail = ""
+        self.tail = ""
+        """End of the generated text."""
         self.length = 0
         """Characters of the generated text."""
 
@@ -94,16 +95,6 @@ class ReplyAssembler:
         """Whether a finish reason or an error has been received."""
         return self._finish_reason is not None or self._error is not None
 
-    @property
-    def has_usage(self) -> bool:
-        """Whether the token usage has been received."""
-        return self._usage is not None
-
-    @property
-    def tail(self) -> str:
-        """End of the generated text."""
-        return self._tail
-
     def close_repetition(self) -> None:
         """End the answer, whose text repeats itself."""
         self._finish_reason = REPETITION
@@ -111,7 +102,7 @@ class ReplyAssembler:
     def add(self, event: ChatReply) -> None:
         """Add an event."""
         self._model = event.model or self._model
-        self._usage = event.usage if event.reported_usage else self._usage
+        self.usage = event.usage if event.reported_usage else self.usage
         self._error = event.failure or self._error
         for choice in event.choices or ():
             if choice and not choice.index:
@@ -136,14 +127,14 @@ class ReplyAssembler:
 
     def _extend_tail(self, text: str) -> None:
         self.length += len(text)
-        self._tail = (self._tail + text)[-TAIL_CHARACTERS:]
+        self.tail = (self.tail + text)[-TAIL_CHARACTERS:]
 
     def build_reply(self) -> ChatReply:
         """Return the reply that a whole response would contain."""
         choices: list[CompletionChoice | None] = (
             [CompletionChoice(finish_reason=self._finish_reason, message=self.message)] if self._has_choice else []
         )
-        return ChatReply(model=self._model, choices=choices, usage=self._usage, error=self._error)
+        return ChatReply(model=self._model, choices=choices, usage=self.usage, error=self._error)
 
 
 class StreamedReply:
@@ -185,7 +176,7 @@ class StreamedReply:
         except TimeoutError:
             raise BrokenStream("stopped sending in the middle of its answer") from None
         is_over = is_over or self._add_events(events.flush())
-        if not (self._assembler.is_finished or (is_over and self._assembler.has_usage)):
+        if not (self._assembler.is_finished or (is_over and self._assembler.usage)):
             raise BrokenStream("ended its answer in the middle")
         return self._assembler.build_reply()
 

@@ -112,6 +112,26 @@ class NormalFormWriter:
         indent = "  " * min(len(self._counters) - 1, _MAX_DEPTH)
         self._item = (indent + ("- " if number is None else f"{number}. "), [])
 
+    def add_item(self, text: str, *, depth: int = 0, is_numbered: bool = False) -> None:
+        """Add an item of a document that gives the depth of each item, and neither opens nor closes lists.
+
+        The lists stay open for the next item; `close_items` ends them.
+        """
+        while len(self._counters) > depth + 1 or (
+            len(self._counters) == depth + 1 and (self._counters[-1] is not None) != is_numbered
+        ):
+            self.close_list()
+        while len(self._counters) < depth + 1:
+            self.open_list(1 if is_numbered else None)
+        self.open_item()
+        self.add_paragraph(text)
+        self.close_item()
+
+    def close_items(self) -> None:
+        """End all open lists."""
+        self._flush()
+        self._counters.clear()
+
     def close_item(self) -> None:
         """End the open item."""
         self._flush()

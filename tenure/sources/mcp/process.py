@@ -9,11 +9,11 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from os import devnull
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx2
 import mcp_types as types
@@ -33,6 +33,9 @@ _MAX_RESULT_LENGTH: Final = 2_000_000
 """Maximum length of a result as JSON, in characters."""
 _MAX_DESCRIPTION_LENGTH: Final = 2_000
 _MAX_PROBLEM_LENGTH: Final = 300
+
+
+Page = TypeVar("Page", types.ListToolsResult, types.ListResourcesResult)
 
 
 class _ResultTooLong(Exception):
@@ -100,34 +103,30 @@ def _check_arguments(tools: Sequence[dict[str, Any]], name: str, arguments: dict
 
 
 async def _list_tools(client: Client) -> list[dict[str, Any]]:
-    """Return all tools, page by page."""
-    found: list[dict[str, Any]] = []
-    cursor = None
-    for _ in range(_MAX_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        found += [
-            {
-                "name": tool.name,
-                "description": (tool.description or "")[:_MAX_DESCRIPTION_LENGTH],
-                "parameters": tool.input_schema,
-            }
-            for tool in page.tools
-        ]
-        if not (cursor := page.next_cursor):
-            break
-    return found
+    pages = await _fetch_pages(client.list_tools)
+    return [
+        {
+            "name": tool.name,
+            "description": (tool.description or "")[:_MAX_DESCRIPTION_LENGTH],
+            "parameters": tool.input_schema,
+        }
+        for page in pages
+        for tool in page.tools
+    ]
 
 
 async def _list_resources(client: Client) -> list[dict[str, str]]:
-    """Return all resources, page by page."""
-    found: list[dict[str, str]] = []
-    cursor = None
-    for _ in range(_MAX_PAGES):
-        page = await client.list_resources(cursor=cursor)
-        found += [_convert_link(resource) for resource in page.resources]
-        if not (cursor := page.next_cursor):
-            break
-    return found
+    return [
+        _convert_link(resource) for page in await _fetch_pages(client.list_resources) for resource in page.resources
+    ]
+
+
+async def _fetch_pages(fetch: Callable[..., Awaitable[Page]]) -> list[Page]:
+    """Return all pages of a list."""
+    pages = [await fetch(cursor=None)]
+    while pages[-1].next_cursor and len(pages) < _MAX_PAGES:
+        pages.append(await fetch(cursor=pages[-1].next_cursor))
+    return pages
 
 
 def _convert_result(result: types.CallToolResult) -> dict[str, Any]:

@@ -130,12 +130,9 @@ def add_figures(form: NormalFormWriter, title: str, sentences: Sequence[str], or
         part = sentences[first : first + _ROWS_PER_LIST]
         which = "" if len(sentences) <= _ROWS_PER_LIST else f", {noun} {first + 1} to {first + len(part)}"
         form.add_paragraph(f"{title}{which}, {origin}:")
-        form.open_list()
         for sentence in part:
-            form.open_item()
-            form.add_paragraph(sentence)
-            form.close_item()
-        form.close_list()
+            form.add_item(sentence)
+        form.close_items()
 
 
 def format_csv(result: ResultTable) -> str:

@@ -41,25 +41,24 @@ def parse_docx(data: bytes, limit_bytes: int) -> Document:
 
 def _read_blocks(word: WordDocument) -> NormalFormWriter:
     form = NormalFormWriter()
-    lists = _ListWriter(form)
     for block in word.iter_inner_content():
         if isinstance(block, Table):
-            lists.close()
+            form.close_items()
             for row in block.rows:
                 form.add_row(_get_cell_texts(row))
         else:
-            _write_paragraph(form, lists, block)
-    lists.close()
+            _write_paragraph(form, block)
     return form
 
 
-def _write_paragraph(form: NormalFormWriter, lists: "_ListWriter", paragraph: Paragraph) -> None:
+def _write_paragraph(form: NormalFormWriter, paragraph: Paragraph) -> None:
     style = paragraph.style.name or "" if paragraph.style is not None else ""
-    item = _find_list_position(paragraph, style)
-    if item is not None and paragraph.text.strip():
-        lists.item(*item, paragraph.text)
+    position = _find_list_position(paragraph, style)
+    if position is not None and paragraph.text.strip():
+        depth, is_numbered = position
+        form.add_item(paragraph.text, depth=depth, is_numbered=is_numbered)
         return
-    lists.close()
+    form.close_items()
     if heading := _HEADING.match(style):
         form.add_heading(int(heading[1]), paragraph.text)
     elif style == "Title":
@@ -91,27 +90,3 @@ def _get_cell_texts(row: _Row) -> list[str]:
     """Return the texts of the cells of a row; python-docx repeats merged cells, which are returned once."""
     cells = row.cells
     return [cell.text for i, cell in enumerate(cells) if i == 0 or cell._tc is not cells[i - 1]._tc]
-
-
-class _ListWriter:
-    """Writer that opens and closes lists as the depth of items changes."""
-
-    def __init__(self, form: NormalFormWriter) -> None:
-        self._form = form
-        self._open: list[bool] = []
-
-    def item(self, depth: int, numbered: bool, text: str) -> None:
-        while len(self._open) > depth + 1 or (len(self._open) == depth + 1 and self._open[-1] != numbered):
-            self._form.close_list()
-            self._open.pop()
-        while len(self._open) < depth + 1:
-            self._form.open_list(1 if numbered else None)
-            self._open.append(numbered)
-        self._form.open_item()
-        self._form.add_paragraph(text)
-        self._form.close_item()
-
-    def close(self) -> None:
-        for _ in self._open:
-            self._form.close_list()
-        self._open.clear()

@@ -213,9 +213,7 @@ def _join_line(paragraph: str, line: str, words: Counter[str]) -> str:
 
 def _write_paragraph(form: NormalFormWriter, paragraph: str) -> None:
     if bullet := _BULLET.match(paragraph):
-        form.open_list()
-        form.open_item()
-        form.add_paragraph(paragraph[bullet.end() :])
-        form.close_list()
+        form.add_item(paragraph[bullet.end() :])
+        form.close_items()
     else:
         form.add_paragraph(paragraph)

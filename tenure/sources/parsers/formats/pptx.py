@@ -80,15 +80,6 @@ def _write_texts(form: NormalFormWriter, frame: TextFrame) -> None:
     if len(paragraphs) < 2:
         form.add_paragraph(frame.text)
         return
-    depth = 0
     for paragraph in paragraphs:
-        for _ in range(depth, paragraph.level + 1):
-            form.open_list()
-        for _ in range(paragraph.level + 1, depth):
-            form.close_list()
-        depth = paragraph.level + 1
-        form.open_item()
-        form.add_paragraph(paragraph.text)
-        form.close_item()
-    for _ in range(depth):
-        form.close_list()
+        form.add_item(paragraph.text, depth=paragraph.level)
+    form.close_items()
