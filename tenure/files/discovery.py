@@ -134,8 +134,6 @@ def discover_files(
 
 
 class _Search:
-    """One search for files."""
-
     def __init__(self, include_secrets: bool, all_visible: bool, limits: DiscoveryLimits) -> None:
         self._include_secrets, self._all_visible, self._limits = include_secrets, all_visible, limits
         self._files: dict[str, FoundFile] = {}
@@ -255,7 +253,6 @@ class _Search:
         return is_folder and (name in skipped or (not self._all_visible and name.endswith(_SKIPPED_SUFFIXES)))
 
     def _find_fault(self, path: str, entry: _Entry, device: int) -> str:
-        """Return the reason for which a file or folder is not read, or an empty text."""
         mode = entry.status.st_mode
         is_mount = path in self._mounts if self._mounts is not None else entry.status.st_dev != device
         if _is_undecodable(entry.name):
@@ -301,7 +298,6 @@ class _Search:
 
 
 def _extend_rules(folder: str, rules: tuple[_Rules, ...], entries: Sequence[_Entry]) -> tuple[_Rules, ...]:
-    """Return the rules that apply in a folder."""
     own = next((entry for entry in entries if entry.name == _IGNORE_FILE), None)
     if own is None or stat.S_ISDIR(own.status.st_mode):
         return rules
@@ -342,7 +338,6 @@ def _describe(error: OSError) -> str:
 
 
 def _list_mounts() -> frozenset[str] | None:
-    """Return the mount points, or None if the system does not list them."""
     try:
         lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:

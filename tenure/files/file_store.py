@@ -140,7 +140,6 @@ class FileStore:
         return size
 
     def _copy(self, location: str, target: IO[bytes], max_bytes: int) -> tuple[int, str]:
-        """Copy a file into an open file; return its size and its hash."""
         size, found = 0, hashlib.sha256()
         try:
             source = self._objects.open_input_stream(location.removeprefix(SCHEME))

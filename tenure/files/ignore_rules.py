@@ -41,8 +41,6 @@ _CLASSES: Final = {
 
 @dataclass(frozen=True)
 class _Pattern:
-    """One line of a `.gitignore`."""
-
     is_excluded: bool
     """Whether a match is excluded; False for a negated pattern."""
     folders_only: bool
@@ -225,6 +223,5 @@ def _parse_bracket(segment: str, at: int) -> tuple[str, int]:
 
 
 def _read_character(segment: str, at: int) -> tuple[str, int]:
-    """Return the character at a position of a bracket expression, and the next position."""
     escaped = segment[at] == "\\" and at + 1 < len(segment)
     return segment[at + escaped], at + 1 + escaped

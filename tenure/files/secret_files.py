@@ -192,7 +192,6 @@ def describe_secret_content(head: bytes) -> str:
 
 
 def _is_token(found: re.Match[bytes]) -> bool:
-    """Return whether a match is a token and no placeholder."""
     secret = next((part for part in found.groups() if part), found[0])
     return _is_varied(secret) and b"EXAMPLE" not in secret.upper() and not secret.startswith(_SHOWN_KEY)
 
@@ -228,7 +227,6 @@ def _is_password(value: bytes) -> bool:
 
 
 def _is_configuration(head: bytes) -> bool:
-    """Return whether nearly all lines of a text are settings."""
     stripped = [line for line in head.splitlines() if line.strip() and not line.lstrip().startswith(_COMMENTS)]
     return sum(_SETTING_LINE.fullmatch(line) is not None for line in stripped) >= _MIN_SETTINGS * len(stripped)
 

@@ -48,8 +48,6 @@ class Deferred(Generic[T]):
 
 
 class _Proxy:
-    """Proxy of an object."""
-
     def __init__(self, deferred: Deferred[Any]) -> None:
         self._deferred = deferred
 

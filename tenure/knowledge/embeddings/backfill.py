@@ -162,7 +162,6 @@ class EmbeddingBackfill:
             catalogue.save_corpus(self._store, replace(record, pending=pending))
 
     def _report_progress(self, force: bool = False, **changes: int) -> None:
-        """Update the progress, report it at intervals, and raise if cancelled."""
         self._progress = self._progress.model_copy(update=changes)
         if force or time.monotonic() - self._reported >= _REPORT_SECONDS:
             self._reported = time.monotonic()

@@ -68,7 +68,6 @@ def _ground(chunk: _Row, stated: Iterable[tuple[int, StatedRelation]]) -> tuple[
 
 
 def _merge_row(row: _Row | None, chunk: _Row, relations: Iterable[GroundedRelation]) -> _Row:
-    """Return the row of a passage with further statements."""
     if row is None:
         names = {"id": chunk["id"], "source_id": chunk["source_id"], "corpus": chunk["corpus"]}
         row = {**names, "cooccurrences": "", "statements": []}

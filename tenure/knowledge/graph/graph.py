@@ -115,7 +115,6 @@ def _list_pairs(store: Store, table: str, where: str) -> pa.Table:
 
 
 def _load_stated_pairs(store: Store, where: str) -> set[str]:
-    """Return the pairs about which facts make statements."""
     return {
         make_pair_key(statement["subject"], statement["object"])
         for statements in store.read_rows(STATEMENTS, ["statements"], where)["statements"].to_pylist()

@@ -93,7 +93,6 @@ class KnowledgeGraph:
 
 
 def _build_keys(entity: str) -> tuple[str, ...]:
-    """Return the keys under which an entity may be stored."""
     if len(entity) > MAX_ENTITY_CHARACTERS:
         raise InvalidSearch(f"an entity has {MAX_ENTITY_CHARACTERS} characters at most, not {len(entity)}")
     found = tuple(
@@ -138,7 +137,6 @@ def _group_relations(store: Store, condition: str, keys: Sequence[str]) -> dict[
 
 
 def _read_statements(store: Store, condition: str, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the extracted statements about an entity, with their chunks."""
     rows = store.read_rows(STATEMENTS, ["id", "statements"], _build_mention_condition(condition, keys)).sort_by("id")
     for chunk, statements in zip(rows["id"].to_pylist(), rows["statements"].to_pylist(), strict=True):
         for statement in statements:

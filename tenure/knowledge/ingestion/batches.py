@@ -174,5 +174,4 @@ class WriteBatch:
 
 
 def _parse_suffix(path: str) -> str:
-    """Return the suffix of a path, or of the path of a URL."""
     return PurePath(urlsplit(path).path if "://" in path else path).suffix.lower()

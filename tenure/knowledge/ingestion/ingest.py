@@ -147,7 +147,6 @@ class Ingestion:
         self._report_progress(chunks=self._counts.chunks)
 
     def _skip(self, path: str, reason: str) -> None:
-        """Record a file that is not read."""
         self._counts.skipped_total += 1
         if len(self._counts.skipped) < MAX_LISTED_SKIPS:
             self._counts.skipped += (SkippedFile(path=path, reason=reason),)
@@ -157,7 +156,6 @@ class Ingestion:
         self._counts.removed += len(gone)
 
     def _report_progress(self, force: bool = False, **changes: IngestStage | int | str) -> None:
-        """Update the progress, report it at intervals, and raise if cancelled."""
         self._progress = self._progress.model_copy(update=changes)
         if force or time.monotonic() - self._reported >= _REPORT_SECONDS:
             self._reported = time.monotonic()

@@ -223,7 +223,6 @@ class ReaderPool:
 
 
 def _measure_cpu(process: "subprocess.Popen[bytes]") -> float:
-    """Return the computing time that a process has used, in seconds; 0 if it has ended."""
     try:
         times = psutil.Process(process.pid).cpu_times()
     except psutil.Error:

@@ -94,6 +94,5 @@ class StoredResults:
         )
 
     def _load_baseline(self, corpus: str) -> float:
-        """Return the baseline μ of a corpus; 0 if the corpus does not exist."""
         known = catalogue.list_corpora(self._store).get(corpus)
         return known.baseline if known else 0.0

@@ -219,7 +219,6 @@ class Consolidation:
         return {id: memory_rows.add_uses(memory, uses.get(id)) for id, memory in memories.items()}
 
     def _merge_groups(self, groups: Sequence[Sequence[Memory]]) -> tuple[dict[str, str], list[Memory]]:
-        """Merge each group; return the id of the merged memory for each member, and the merged memories."""
         sources = [[source for memory in group for source in memory.origin.sources] for group in groups]
         supports = memory_rows.compute_supports(self._store, sources)
         made = [scoring.merge_memories(group, support) for group, support in zip(groups, supports, strict=True)]
@@ -336,7 +335,6 @@ class Consolidation:
 
 
 def _get_last_use(row: memory_rows.MemoryRow, use: memory_rows.MemoryRow | None) -> int:
-    """Return when a memory was created or last used, in seconds since 1970."""
     return int(max(row["created_at"], use["last_used_at"] if use else 0))
 
 

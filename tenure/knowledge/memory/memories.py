@@ -137,7 +137,6 @@ class Memories:
         return WriteMemoryReply(memory=memory)
 
     def _find_equal(self, request: WriteMemoryRequest, vector: Vectors) -> Memory | None:
-        """Return the memory of a person that has the same words, or None."""
         where = f"{memory_rows.build_owner_condition(request.owner)} AND run = '' AND kind <> 'episodic'"
         where += f" AND model = {quote_literal(self._model.name)}"
         near = self._store.search_vectors(self._table, memory_rows.COLUMNS, vector, where, _MAX_EQUAL).to_pylist()
@@ -272,7 +271,6 @@ class Memories:
         return found[:limit]
 
     def _find_by_entity(self, request: MemorySearchRequest) -> list[tuple[Memory, dict[str, Any]]]:
-        """Return facts that name an entity of the query."""
         keys = self._extract_entity_keys(request) if "semantic" in request.kinds else ()
         if not keys:
             return []
@@ -329,7 +327,6 @@ class Memories:
 
     @cached_property
     def _baseline(self) -> float:
-        """Baseline similarity μ of the model."""
         return measure_model_baseline(self._encode)
 
     def load_strategies(self, owner: str, without_runs: Sequence[RunId] = ()) -> tuple[StrategyRecord, ...]:

@@ -97,7 +97,6 @@ class PageFetching:
     async def _fetch_page(
         self, address: str, known: Mapping[str, PageMetadata], writes: "_PendingWrites", request: FetchRequest
     ) -> FetchedPage:
-        """Return a page from the cache or from its server."""
         time = self._clock()
         copy = _find_copy(address, known)
         if copy and find_domain_violation(copy.url, request.domains, request.excluded_domains):
@@ -217,7 +216,6 @@ def _write(cache: PageCache, pages: Sequence[CachedPage], confirmed: Sequence[Pa
 
 
 def _canonicalize(address: str) -> str | FetchedPage:
-    """Return the canonical URL, or the reply for an invalid one."""
     try:
         return canonicalize_url(address)
     except InvalidUrlError as error:

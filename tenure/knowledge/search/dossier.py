@@ -111,14 +111,12 @@ def extend_dossier(store: Store, dimensions: int, request: DossierRequest) -> Do
 
 
 def _add_all(selection: _Selection, refs: Iterable[PassageRef], texts: dict[ChunkId, Passage], limit: float) -> None:
-    """Add passages in order until one does not fit."""
     for ref in refs:
         if not selection.add(ref, texts[ref.chunk], limit):
             return
 
 
 def _load(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> dict[ChunkId, Passage]:
-    """Return the passages that are still stored, by chunk."""
     while refs:
         try:
             return {passage.chunk: passage for passage in catalogue.load_passages(store, dimensions, refs)}
@@ -154,7 +152,6 @@ def _read_around(
 
 
 def _list_places(store: Store, dimensions: int, sources: Sequence[SourceId]) -> dict[SourceId, list[_ChunkPosition]]:
-    """Return the chunks of documents in reading order."""
     columns = ["id", "source_id", "start", "end", "heading_path"]
     rows = store.read_rows_in(build_chunk_table_name(dimensions), columns, "source_id", list(dict.fromkeys(sources)))
     places: dict[SourceId, list[_ChunkPosition]] = {}
@@ -213,7 +210,6 @@ def _build(
     found: Sequence[PassageRef],
     neighbours: dict[ChunkId, list[PassageRef]],
 ) -> Dossier:
-    """Return the dossier with the chosen passages in reading order, and their numbers by part."""
     dossier = request.dossier
     passages = (*dossier.passages, *_order_by_document(selection))
     numbers = {ref.chunk: number for number, ref in enumerate(passages, 1)}

@@ -75,7 +75,6 @@ def find_gap_passages(
 def _list_candidates(
     store: Store, table: str, corpora: Sequence[str], dossier: Dossier, wanted: str
 ) -> dict[str, _Row]:
-    """Return the rows of the chunks that share words with a text, by id."""
     read = list(dict.fromkeys(ref.source for ref in dossier.passages))
     everywhere, here = f"corpus IN {quote_list(corpora)}", f"source_id IN {quote_list(read)}"
     words = drop_stop_words(wanted.replace('"', " "))

@@ -117,7 +117,6 @@ def list_unchanged_runs(store: Store, request: InheritRequest) -> tuple[RunId, .
 
 
 def _load_read_corpora(store: Store, runs: Sequence[RunId]) -> dict[RunId, set[str]]:
-    """Return the corpora from which each run has accepted findings."""
     rows = store.read_rows_in(FINDINGS, ["run", "source"], "run", runs).to_pylist()
     sources = store.read_rows_in(SOURCES, ["id", "corpus"], "id", list({row["source"] for row in rows})).to_pylist()
     corpora = {row["id"]: row["corpus"] for row in sources}

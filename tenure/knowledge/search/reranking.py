@@ -83,7 +83,6 @@ class Reranker:
 
 
 def _compute_factors(rows: pa.Table, options: RerankOptions) -> Iterator[float]:
-    """Yield the factor of each candidate from its age and its authority."""
     new = options.recency
     for row in rows.select(["uri", "kind", "published"]).to_pylist():
         standing = compute_authority_factor(row["uri"], row["kind"], options.authority)

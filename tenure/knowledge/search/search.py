@@ -145,7 +145,6 @@ def encode_query(encode: Encoder, request: SearchRequest) -> Vectors:
 
 
 def _validate(known: Mapping[str, CorpusRecord], model: EmbeddingModel, request: SearchRequest) -> list[CorpusRecord]:
-    """Return the records of the corpora after checking the request."""
     if not request.query.strip():
         raise InvalidSearch("the query is empty")
     if len(request.query) > MAX_QUERY_CHARACTERS:
@@ -266,7 +265,6 @@ def _ranks(hits: Iterable[_Hit]) -> dict[str, int]:
 
 
 def _put_first(reranked: Mapping[str, float], hits: Sequence[_Hit]) -> list[_Hit]:
-    """Return the hits with the reranked ones first, in their order."""
     hit_of = {hit.chunk: hit for hit in hits}
     return [hit_of[chunk] for chunk in dict.fromkeys([*reranked, *hit_of])]
 

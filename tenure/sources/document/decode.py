@@ -107,7 +107,6 @@ def _detect_unmarked_utf16(head: bytes) -> str | None:
 
 
 def _find_declaration(data: bytes) -> str | None:
-    """Return the encoding that a page or program declares in its text, or None."""
     match = _DECLARATION.search(data[:1024])
     return _normalize_charset(match[1].decode("ascii")) if match else None
 

@@ -172,7 +172,6 @@ def parse_allowed_host(text: str) -> AllowedHost:
 
 
 def _covers(entry: AllowedHost, host: str, address: IpAddress, port: int) -> bool:
-    """Return whether an allowed host permits an address that a host resolves to."""
     if entry.port not in (None, port):
         return False
     if entry.network is None:

@@ -170,8 +170,6 @@ class Browser:
 
 
 class _PageLoad:
-    """One page and the resources that it loads."""
-
     def __init__(
         self,
         fetched: FetchedResponse,

@@ -183,7 +183,6 @@ class Fetcher:
             )
 
     async def _request(self, url: str, transfer: Transfer) -> None:
-        """Send one request, and receive its response."""
         try:
             async with self._connections.get(url, self._headers | transfer.build_request_headers()) as response:
                 await transfer.receive(response)
@@ -253,7 +252,6 @@ def _build_response(hops: tuple[str, ...], transfer: Transfer, transferred: int)
 
 
 def _format_cause(error: Exception) -> str:
-    """Return the text of an error in brackets, or an empty text."""
     said = " ".join(str(error).split())[:200]
     return f" ({said})" if said else ""
 

@@ -94,7 +94,6 @@ class Transfer:
         return bool(self._validator and self._body.received)
 
     def _start(self) -> None:
-        """Start a new body for a response."""
         if parse_media_type(self.headers).startswith(_BINARY_MEDIA):
             raise UnusableResponse(f"its media type {parse_media_type(self.headers)} contains no text")
         if _parse_number(self.headers.get("content-length", "")) > self._limit and not self._body.truncates:
@@ -105,7 +104,6 @@ class Transfer:
         self._validator = self._validator or self.headers.get("last-modified", "")
 
     def _check_range(self) -> None:
-        """Check that a partial response continues the received bytes."""
         start = _RANGE.match(self.headers.get("content-range", ""))
         packing = self.headers.get("content-encoding", "")
         if not self._can_resume:

@@ -48,7 +48,6 @@ class _ToolFailure(Exception):
 
 @asynccontextmanager
 async def _connect(server: dict[str, Any]) -> AsyncIterator[Any]:
-    """Yield the streams of a server that was started or connected."""
     if server["url"]:
         async with (
             httpx2.AsyncClient(headers=server["headers"], timeout=None, trust_env=False) as http,
@@ -122,7 +121,6 @@ async def _list_resources(client: Client) -> list[dict[str, str]]:
 
 
 async def _fetch_pages(fetch: Callable[..., Awaitable[Page]]) -> list[Page]:
-    """Return all pages of a list."""
     pages = [await fetch(cursor=None)]
     while pages[-1].next_cursor and len(pages) < _MAX_PAGES:
         pages.append(await fetch(cursor=pages[-1].next_cursor))
@@ -130,7 +128,6 @@ async def _fetch_pages(fetch: Callable[..., Awaitable[Page]]) -> list[Page]:
 
 
 def _convert_result(result: types.CallToolResult) -> dict[str, Any]:
-    """Return the content of a tool result without images and audio."""
     texts = [part.text for part in result.content if isinstance(part, types.TextContent)]
     if result.is_error:
         raise _ToolFailure(" ".join(texts) or "it failed without a reason")

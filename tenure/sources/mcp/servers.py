@@ -139,7 +139,6 @@ class McpServers:
         return _TEXTS.validate_python(await self._run_request(server, {"operation": "read", "uri": uri}))
 
     def _get_server(self, server: str) -> McpServer:
-        """Return the settings of a server."""
         if server not in self._servers:
             raise McpNotAllowed(f"{get_environment_variable('mcp_servers')} contains no server {server!r}")
         return self._servers[server]

@@ -199,7 +199,6 @@ def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
 
 
 def _check_secrets(opened: OpenFile) -> None:
-    """Check that a file holds no secrets."""
     reason = describe_secret_name(opened.path.name) or describe_secret_content(opened.read(SNIFFED_BYTES))
     if reason:
         raise Unreadable(f"{reason}: {INCLUDE_SECRETS_HINT}")

@@ -184,7 +184,6 @@ def _describe(form: NormalFormWriter, table: Table) -> None:
 
 
 def _describe_column(table: Table, column: Column) -> str:
-    """Return the description of a column as one sentence."""
     sentence = f"The column {column.name} of the table {table.name} holds {_describe_values(column)}"
     without = f"{column.null_count} row has" if column.null_count == 1 else f"{column.null_count} rows have"
     return f"{sentence}; {without} none." if column.null_count else f"{sentence}."

@@ -95,7 +95,6 @@ def _is_html(body: bytes) -> bool:
 
 
 def _choose_suffix(media_type: str, name: str) -> str:
-    """Return the suffix for a media type, or else the suffix of the URL."""
     media_type = media_type.strip().lower()
     if reason := _UNSUPPORTED.get(media_type.partition("/")[0]):
         raise Unreadable(reason)
@@ -106,7 +105,6 @@ def _choose_suffix(media_type: str, name: str) -> str:
 
 
 def _extract_file_name(url: str) -> str:
-    """Return the last part of the path of a URL as the name of a file."""
     return _UNSAFE.sub("_", unquote(PurePosixPath(urlsplit(url).path).name))[-_MAX_NAME_LENGTH:]
 
 

@@ -139,7 +139,6 @@ class ApiClient:
         await asyncio.sleep(turn - now)
 
     async def _read_body(self, response: httpx.Response) -> bytes:
-        """Read a body, and decompress it up to the size limit."""
         body = ResponseBody(MAX_RESPONSE_BYTES)
         try:
             body.start(response.headers.get("content-encoding", ""))
@@ -150,7 +149,6 @@ class ApiClient:
             raise SearchRefused(f"{self.name} sent an unusable response: {error}") from None
 
     def _raise_for_status(self, response: httpx.Response) -> NoReturn:
-        """Raise the error for a status other than 200."""
         status, headers = response.status_code, response.headers
         rate_limited = status == httpx.codes.FORBIDDEN and (
             "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0"

@@ -78,7 +78,6 @@ class FederatedSearch:
     async def _query_provider(
         self, name: str, request: WebSearchRequest
     ) -> tuple[ProviderOutcome, Sequence[SearchResult]]:
-        """Query one provider, and return its outcome and results."""
         began = time.monotonic()
         try:
             found = await self._fetch_results(self._providers.get_provider(name), request)
@@ -123,7 +122,6 @@ class FederatedSearch:
 
 
 def _can_match_domains(provider: SearchProvider, request: WebSearchRequest) -> bool:
-    """Return whether a provider can have pages of the wanted domains."""
     if not provider.domains:
         return True
     if any(is_in_domains(domain, request.excluded_domains) for domain in provider.domains):

@@ -56,14 +56,12 @@ class McpSearchProvider:
         return _parse_results(answer)
 
     async def _find_tool(self) -> McpToolDescription:
-        """Return the description of the tool."""
         tools = {tool.name: tool for tool in await self._servers.list_tools(self.name)}
         if self._tool_name not in tools:
             raise SearchRefused(f"{self.name} has no tool {self._tool_name!r} that the settings allow")
         return tools[self._tool_name]
 
     def _build_arguments(self, tool: McpToolDescription, request: WebSearchRequest) -> dict[str, object]:
-        """Return the arguments of a search."""
         known: Mapping[str, Any] = tool.parameters.get("properties", {})
         needed = tool.parameters.get("required", [])
         query = next(

@@ -88,7 +88,6 @@ def fill_template(template: str, given: Mapping[str, str]) -> str:
 
 
 def _build_parameters(request: WebSearchRequest) -> dict[str, str]:
-    """Return the values of a request for the parameters of a template."""
     return {
         _TERMS: request.query,
         "count": str(request.k),

@@ -289,7 +289,6 @@ class SqlEngine:
         self._connection.execute("SET enable_external_access = false")
 
     def _lock(self) -> None:
-        """Set the search path, and lock the settings."""
         files = {names[0].lower() for names in self._tables.values() if names and "." not in names[0]}
         for name in self.names:
             _, dot, table = name.partition(".")
@@ -350,7 +349,6 @@ def is_type_mismatch(problem: SqlError) -> bool:
 
 
 def _get_alias(database: Database) -> str:
-    """Return the reserved name under which a database is attached."""
     return f"_{database.name}"
 
 
@@ -375,7 +373,6 @@ def _classify_type(declared: str) -> ColumnKind:
 
 
 def _convert_value(cell: object) -> CellValue:
-    """Return a cell as a value that JSON can represent."""
     if cell is None or isinstance(cell, bool):
         return cell
     if isinstance(cell, int):

@@ -156,7 +156,6 @@ def _iterate_nodes(tree: dict[str, Any]) -> Iterator[tuple[dict[str, Any], _Scop
 
 
 def _list_children(node: dict[str, Any], scope: _Scope) -> list[tuple[Any, _Scope]]:
-    """Return the parts of a node, each with its scope."""
     children: list[tuple[Any, _Scope]] = []
     # Each query of a WITH clause sees the queries before it, and not itself.
     for entry in (node.get("cte_map") or {}).get("map") or ():
@@ -175,13 +174,11 @@ def _list_children(node: dict[str, Any], scope: _Scope) -> list[tuple[Any, _Scop
 
 
 def _is_cte(node: dict[str, Any], scope: _Scope) -> bool:
-    """Return whether the table of a node is a query of a WITH clause."""
     catalog, schema, table = map(_fold, _get_table_path(node))
     return not catalog and (schema, table) in scope
 
 
 def _check_node(node: dict[str, Any]) -> None:
-    """Refuse a node that is not on the lists."""
     kind = str(node["type"])
     if kind == "SHOW_REF":
         raise SqlRefused("only SELECT is permitted, not DESCRIBE, SHOW or SUMMARIZE")

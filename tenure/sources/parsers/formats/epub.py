@@ -64,7 +64,6 @@ def _read_book(package: zipfile.ZipFile) -> Document:
 
 
 def _iterate_chapters(book: _Element, folder: str) -> Iterator[str]:
-    """Yield the names of the chapters inside the package, in reading order."""
     items = {item.get("id"): item for item in book.iter("{*}item")}
     for reference in book.iter("{*}itemref"):
         item = items.get(reference.get("idref"))
@@ -73,5 +72,4 @@ def _iterate_chapters(book: _Element, folder: str) -> Iterator[str]:
 
 
 def _get_metadata(book: _Element, name: str) -> str:
-    """Return the values of a Dublin Core element of the metadata."""
     return ", ".join(filter(None, (collapse_whitespace("".join(one.itertext())) for one in book.iter(f"{{*}}{name}"))))

@@ -83,7 +83,6 @@ def find_text(element: _Element, names: Sequence[str]) -> str:
 
 
 def _strip_markup(words: str) -> str:
-    """Return the text of a title that contains markup."""
     return collapse_whitespace(parse_html_tree(f"<p>{words}</p>").text_content()) if _MARKUP.search(words) else words
 
 

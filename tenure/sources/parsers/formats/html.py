@@ -78,7 +78,6 @@ def parse_web_page(markup: str, url: str) -> WebDocument:
 
 
 def _extract_main_text(tree: HtmlElement) -> Document:
-    """Return the main text, which may be empty."""
     found = trafilatura.bare_extraction(
         tree,
         include_formatting=True,

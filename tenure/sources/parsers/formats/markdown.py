@@ -95,8 +95,6 @@ def _extract_token_text(token: Token) -> str:
 
 
 class _TokenWriter:
-    """Converter from the flat token stream to calls of the normal form."""
-
     def __init__(self) -> None:
         self.form = NormalFormWriter()
         self._heading = 0

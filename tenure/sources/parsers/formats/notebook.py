@@ -89,7 +89,6 @@ def _fence_code(text: str) -> str:
 
 
 def _join_text(value: Any) -> str:
-    """Return the value of a field that is one text or a list of lines."""
     return "".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 

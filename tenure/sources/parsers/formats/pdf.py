@@ -129,7 +129,6 @@ def _mask_numbers(line: str) -> str:
 
 
 def _write_pages(form: NormalFormWriter, pages: list[list[str]], outline: dict[str, int]) -> tuple[int, ...]:
-    """Write the lines of pages, and return the offset of the start of each page."""
     lines = [line for page in pages for line in page]
     writer = _ParagraphWriter(form, lines)
     before = ""

@@ -49,7 +49,6 @@ class Arxiv(ApiProvider):
 
 
 def _format_date_range(request: WebSearchRequest) -> str:
-    """Return the part of the query that filters by date of submission."""
     if request.time_range is None:
         return ""
     today = datetime.now(UTC).date()

@@ -57,7 +57,6 @@ class Searxng(ApiProvider):
         return list(results.values())
 
     async def _fetch_page(self, request: WebSearchRequest, page: int) -> _Reply:
-        """Return one page of results."""
         params: dict[str, str | int] = {
             "q": add_site_operators(request),
             "format": "json",
