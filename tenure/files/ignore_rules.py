@@ -70,12 +70,7 @@ class IgnoreRules:
         self._patterns = tuple(reversed(patterns))
 
     def decide(self, names: Sequence[str], *, is_folder: bool) -> bool | None:
-        """Return whether an entry is excluded, or None if no pattern matches it.
-
-        Args:
-            names: path relative to the folder of the file, by components.
-            is_folder: whether the entry is a folder.
-        """
+        """Return whether the entry at a path relative to the file is excluded, or None if no pattern matches it."""
         # As git does, each byte of a name counts as one character.
         names = [os.fsencode(name).decode("latin-1") for name in names]
         for pattern in self._patterns:

@@ -39,13 +39,7 @@ class _NoCipher:
 
 
 class AnswerCache:
-    """Answers of all runs of one store; safe to share between threads, processes and machines.
-
-    Args:
-        store: store of the table.
-        max_age: age from which an answer is requested again.
-        cipher: encryption of the answers; None for plain text.
-    """
+    """Answers of all runs of one store; safe to share between threads, processes and machines."""
 
     def __init__(self, store: Store, max_age: timedelta, cipher: AnswerCipher | None = None) -> None:
         self._store = store
@@ -53,12 +47,7 @@ class AnswerCache:
         self._cipher = cipher or _NoCipher()
 
     def load_answer(self, request: str, run: str) -> StoredAnswer | None:
-        """Return the newest answer to a request that the keys decrypt, and store it for the run as well.
-
-        Args:
-            request: hash of the request, of the model and of its parameters.
-            run: id of the run that asks.
-        """
+        """Return the newest answer to a request that the keys decrypt, and store it for the run as well."""
         try:
             wanted, oldest = quote_literal(request), quote_literal(_format_oldest(self._max_age))
             where = f"request = {wanted} AND created_at >= {oldest}"

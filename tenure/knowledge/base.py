@@ -45,15 +45,8 @@ class KnowledgeBase:
     ) -> None:
         """Connect to a folder or object store; create the folder if it does not exist.
 
-        Args:
-            uri: path of a folder, or URI of an object store.
-            embedding: model that computes the vectors.
-            settings: lengths, limits and rules; `uri` takes the place of their location.
-            metrics: counters of searches and cache hits; None counts nothing.
-            rerank_model: model that scores candidates of searches that ask for it.
-            answer_cipher: encryption of the cached answers; None for plain text.
-            readable_files: function that selects the files that queries over tables may open for an owner; None for all
-                files.
+        The location in `settings` is not used. `rerank_model` scores candidates of searches that ask for it, and
+        `readable_files` selects the files that queries over tables may open for an owner.
         """
         self._store = store = Store(uri, settings.vector_index)
         self._metrics = metrics

@@ -46,18 +46,7 @@ class CorpusWriter:
         *,
         include_secrets: bool = False,
     ) -> None:
-        """Keep the dependencies; read and write nothing yet.
-
-        Args:
-            store: tables of the knowledge base.
-            model: embedding model.
-            cache: embedding cache.
-            settings: length of chunks, and missing vectors up to which `embed` computes them.
-            corpus: name of the corpus.
-            report: called with the progress of the embedding.
-            cancelled: returns True to stop.
-            include_secrets: whether files with secrets are added; a corpus with them is read again without them.
-        """
+        """Add files with secrets if `include_secrets`; a corpus with them is read again without them."""
         self._store, self._model, self._corpus, self._settings = store, model, corpus, settings
         self._chunks = ChunkVectors(store, model, cache)
         self._embedding = EmbeddingBackfill(store, model, cache, corpus, report, cancelled, holds_lock=True)

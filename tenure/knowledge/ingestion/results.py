@@ -49,13 +49,8 @@ class StoredResults:
     ) -> tuple[PassageRef, ...]:
         """Store a result of a corpus; return some of its passages.
 
-        Args:
-            corpus: corpus that the result belongs to.
-            uri: identifier of the result.
-            document: content of the result.
-            about: text against which the relevance of the passages is computed.
-            end: offset at which the citable part ends; None for the end of the document.
-            most_relevant: whether the most relevant passages are returned instead of the first ones.
+        `about` is the text against which the relevance of the passages is computed, and `end` the offset at which the
+        citable part ends. With `most_relevant`, the most relevant passages are returned instead of the first ones.
         """
         results_corpus = catalogue.derive_results_corpus(corpus)
         chunks = [

@@ -117,16 +117,7 @@ def build_row(memory: Memory) -> dict[str, Any]:
 def write_memories(
     store: Store, table: str, memories: Sequence[Memory], vectors: Vectors, model: str, *, new: bool
 ) -> None:
-    """Upsert memories with their vectors.
-
-    Args:
-        store: tables of memories.
-        table: table of memories with vectors of this size.
-        memories: n memories.
-        vectors: their vectors, shape (n, dimensions).
-        model: name of the embedding model.
-        new: whether a consolidation has to compare them with the others.
-    """
+    """Upsert memories with their vectors; a consolidation compares `new` ones with the others."""
     if memories:
         schema = build_memory_schema(vectors.shape[1])
         rows = [build_row(memory) for memory in memories]

@@ -161,14 +161,7 @@ def _count_rejections(
 def _find_latent_topics(
     passages: Sequence[PassageRef], vectors: Vectors, heading_relevance: NDArray[np.float32], min_relevance: float
 ) -> tuple[tuple[PassageRef, ...], ...]:
-    """Return clusters of passages that are more relevant to the question than to any heading of the outline.
-
-    Args:
-        passages: n passages.
-        vectors: their unit vectors, shape (n, d).
-        heading_relevance: their relevance to the question and to each of the m headings, shape (n, 1 + m).
-        min_relevance: minimum relevance to the question.
-    """
+    """Return clusters of passages that are more relevant to the question than to any heading of the outline."""
     to_question = heading_relevance[:, 0]
     outside = np.flatnonzero((to_question >= min_relevance) & (heading_relevance[:, 1:].max(axis=1) < to_question))
     grouped = cluster_vectors(vectors[outside], MIN_TOPIC_SIMILARITY, MIN_TOPIC_PASSAGES, MAX_TOPICS)

@@ -38,14 +38,7 @@ _Row = dict[str, Any]
 
 
 def fork_run(store: Store, writer: CorpusWriter, model: EmbeddingModel, request: ForkRequest) -> ForkReply:
-    """Copy the knowledge of a run; return the state and the evidence with the ids of the copies.
-
-    Args:
-        store: tables of the knowledge base.
-        writer: writer of the corpus of the new run's web pages.
-        model: embedding model of the vectors.
-        request: original run, new run, and the state to copy.
-    """
+    """Copy the knowledge of a run; return the state and the evidence with the ids of the copies."""
     names = _copy_pages(store, writer, model, request) if request.web else {}
     _copy_findings(store, request, names)
     return ForkReply(

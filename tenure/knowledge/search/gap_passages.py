@@ -33,13 +33,6 @@ def find_gap_passages(
 
     Passages of the dossier are among them, and take no place from others. A part without a gap has what its search
     has found.
-
-    Args:
-        store: the knowledge base.
-        dimensions: length of its vectors.
-        corpora: corpora to search.
-        dossier: the dossier; all passages of its documents are candidates.
-        part: results of a search by meaning.
     """
     if part.gap is None:
         return part.passages

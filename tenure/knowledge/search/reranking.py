@@ -47,15 +47,7 @@ class Reranker:
     def rerank(
         self, store: Store, chunks: ChunkVectors, query: str, options: RerankOptions, first: Mapping[str, float]
     ) -> dict[str, float]:
-        """Return the scores of candidates by chunk, in their new order.
-
-        Args:
-            store: tables of the knowledge base.
-            chunks: vectors of the chunks.
-            query: text of the query.
-            options: reranking steps to apply.
-            first: scores of the first stage by chunk, best first.
-        """
+        """Return the scores of candidates by chunk, in their new order; `first` has those of the first stage."""
         found = store.read_rows_in(chunks.table, _COLUMNS, "id", list(first))
         # The database returns rows in any order, and without candidates that were deleted in the meantime.
         places = {chunk: place for place, chunk in enumerate(found["id"].to_pylist())}

@@ -17,13 +17,7 @@ _POLL_SECONDS = 0.5
 
 @contextmanager
 def process_lock(folder: Path | None, name: str, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Acquire a named lock in a folder for the duration of the context; without a folder, do nothing.
-
-    Args:
-        folder: folder of the knowledge base; None for an object store.
-        name: name of the lock.
-        on_wait: called repeatedly while another process has the lock; may raise to stop waiting.
-    """
+    """Acquire a named lock in a folder for the duration of the context; without a folder, do nothing."""
     if folder is None:
         yield
         return

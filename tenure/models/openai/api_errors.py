@@ -54,15 +54,7 @@ class UnsupportedParameter(ModelError):
 def classify_error(
     server: ModelEndpoint, status: int, body: object, headers: Mapping[str, str], request: OpenAIRequest
 ) -> ModelError:
-    """Return the exception of an error response; the only place that interprets statuses.
-
-    Args:
-        server: server that answered.
-        status: HTTP status, or the status of an error in a body with status 200.
-        body: body of the response.
-        headers: headers of the response.
-        request: the request and its form.
-    """
+    """Return the exception of an error response; the only place that interprets statuses."""
     message = format_error_body(body)
     if (transport_error := server.build_transport_error(status, message, headers)) is not None:
         return transport_error

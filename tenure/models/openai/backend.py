@@ -37,15 +37,7 @@ CAPABILITIES_FILE: Final = "capabilities.json"
 class OpenAIBackend(ABC):
     """A `ChatModel` over one OpenAI-compatible endpoint.
 
-    Args:
-        routes: model and parameters of each role.
-        prices: known prices of the models.
-        api_key: None for a server without keys.
-        base_url: None for the URL of OpenAI.
-        timeout: maximum time of a whole call, in seconds.
-        concurrency: maximum number of concurrent calls.
-        capabilities_file: cache of the server's capabilities; None to detect them in every process.
-        http_client: HTTP client with event hooks of the caller.
+    `timeout` bounds a whole call, in seconds, and `capabilities_file` caches what the server supports.
 
     Raises:
         ValueError: the URL has no scheme, or the key contains characters that no header can carry.

@@ -66,13 +66,7 @@ _ENTRIES = TypeAdapter(dict[str, dict[str, Capabilities]])
 
 
 class CapabilityCache:
-    """Capabilities of the models of one endpoint.
-
-    Args:
-        endpoint: host and path of the server, without user or key.
-        path: the file; None to forget everything when the process ends.
-        now: the clock, in seconds since 1970.
-    """
+    """Capabilities of the models of one endpoint; without a file they are forgotten when the process ends."""
 
     def __init__(self, endpoint: str, path: Path | None = None, now: Callable[[], float] = time.time) -> None:
         self._endpoint = endpoint

@@ -28,13 +28,7 @@ _CLOSING_SECONDS: Final = 0.1
 
 
 class OpenAIChat(OpenAIBackend):
-    """Back-end for Chat Completions.
-
-    Args:
-        routes: model and parameters of each role.
-        idle_timeout: maximum silence of a streamed answer, in seconds.
-        options: arguments of `OpenAIBackend`.
-    """
+    """Back-end for Chat Completions."""
 
     def __init__(self, routes: ModelRoutes, *, idle_timeout: float = IDLE_TIMEOUT_SECONDS, **options: Any) -> None:
         super().__init__(routes, **options)

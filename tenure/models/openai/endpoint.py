@@ -33,13 +33,7 @@ OPENAI_SETTINGS: Final = SettingNames("OPENAI_API_KEY", "OPENAI_BASE_URL")
 
 
 class ModelEndpoint:
-    """A server, described for messages that may be stored permanently.
-
-    Args:
-        host: host and port; no path, user or key.
-        key: the key in use, which no message repeats; empty for none.
-        names: names of the settings for key and URL.
-    """
+    """A server, described by host and port for messages that may be stored permanently and never repeat the key."""
 
     def __init__(self, host: str, key: str, names: SettingNames = OPENAI_SETTINGS) -> None:
         self.host = host

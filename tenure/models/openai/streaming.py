@@ -138,11 +138,7 @@ class ReplyAssembler:
 
 
 class StreamedReply:
-    """One streamed answer.
-
-    Args:
-        idle_timeout: maximum silence after the first token, in seconds.
-    """
+    """One streamed answer, which may be silent for `idle_timeout` seconds after its first token."""
 
     def __init__(self, idle_timeout: float) -> None:
         self._idle_timeout = idle_timeout

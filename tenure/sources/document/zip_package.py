@@ -34,11 +34,6 @@ PACKAGE_ERRORS: Final = (
 def check_package(data: bytes, limit_bytes: int, old_format: str) -> None:
     """Reject unsafe packages; zipfile never decompresses more than the package declares.
 
-    Args:
-        data: content of the package.
-        limit_bytes: maximum size of a file.
-        old_format: name of the binary format that preceded the package format.
-
     Raises:
         Unreadable: the package is encrypted, in an old format, or decompresses to far more than the limit.
         zipfile.BadZipFile: the content is no package.
@@ -60,13 +55,7 @@ class CoreProperties(Protocol):
 
 
 def build_document(form: NormalFormWriter, properties: CoreProperties, pages: tuple[int, ...] = ()) -> Document:
-    """Return an Office document with its metadata.
-
-    Args:
-        form: writer with the text.
-        properties: metadata.
-        pages: offset of the start of each page; empty for a document without pages.
-    """
+    """Return an Office document with its metadata."""
     created = properties.created
     return Document(
         title=collapse_whitespace(properties.title) or form.first_heading,
@@ -81,9 +70,7 @@ def build_document(form: NormalFormWriter, properties: CoreProperties, pages: tu
 def parse_xml(data: bytes | str, *, recover: bool = False) -> etree._Element:
     """Parse XML without entities, which can expand exponentially or read files, and without network access.
 
-    Args:
-        data: XML; an encoding declaration in decoded text is ignored.
-        recover: whether errors are skipped if possible.
+    An encoding declaration in decoded text is ignored; with `recover`, errors are skipped if possible.
 
     Raises:
         SyntaxError: the text is no XML.

@@ -104,14 +104,7 @@ class McpServers:
     async def call_tool(
         self, server: str, tool: str, arguments: Mapping[str, object], *, validate: bool = False
     ) -> ToolResult:
-        """Call a tool.
-
-        Args:
-            server: name of the server.
-            tool: name of the tool.
-            arguments: arguments of the call.
-            validate: whether the arguments are validated against the JSON Schema of the tool before the call.
-        """
+        """Call a tool; with `validate`, its arguments are checked against its JSON Schema before."""
         if not _is_allowed(tool, self._get_server(server).tools):
             raise McpNotAllowed(
                 f"{get_environment_variable('mcp_servers')} does not allow the tool {tool!r} of {server}"

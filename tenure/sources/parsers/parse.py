@@ -60,10 +60,6 @@ _NAME_SEPARATORS = re.compile(r"[\s_\-]+")
 def parse_file(path: Path, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Document:
     """Open and parse a file.
 
-    Args:
-        path: path of the file, without symbolic links.
-        limit_bytes: maximum size of the file.
-
     Returns:
         The document, with a title and at least one word.
 

@@ -115,13 +115,6 @@ def add_figures(form: NormalFormWriter, title: str, sentences: Sequence[str], or
     """Add sentences with figures; each list names its subject, since quotes are read out of context.
 
     Several sentences become lists, which are quoted completely: a single figure would look like the only one.
-
-    Args:
-        form: writer.
-        title: subject of the figures.
-        sentences: sentences.
-        origin: origin of the figures, as a clause.
-        noun: plural noun for the sentences, if they are numbered.
     """
     if len(sentences) < 2:
         form.add_paragraph(f"{title}: {sentences[0].rstrip('.')}.")

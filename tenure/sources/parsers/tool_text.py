@@ -59,11 +59,6 @@ def build_tool_document(title: str, text: str, arguments: Mapping[str, Any]) -> 
 
     A short answer that is no sentence, such as `21 °C` or a JSON object with few values, begins with a sentence that
     names the tool and states the answer, because a report without a model quotes sentences only.
-
-    Args:
-        title: title of the document, which names the tool and its server.
-        text: text of the result.
-        arguments: arguments of the call.
     """
     form = NormalFormWriter()
     if sentence := _state_answer(title, text, arguments):

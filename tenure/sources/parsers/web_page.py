@@ -37,13 +37,7 @@ _MAX_PAGE_LENGTH: Final = 500_000
 
 
 def parse_page(body: bytes, media_type: str, charset: str, url: str) -> WebDocument:
-    """Parse the body of a response.
-
-    Args:
-        body: complete body, decompressed.
-        media_type: media type without parameters; may be empty.
-        charset: character encoding that the server declares; may be empty.
-        url: URL of the page, after redirects.
+    """Parse the complete, decompressed body of a response; `charset` is what the server declares.
 
     Raises:
         Unreadable: the body cannot be parsed, whatever the cause.

@@ -27,15 +27,7 @@ CacheKey = tuple[str, WebSearchRequest]
 
 
 class FederatedSearch:
-    """The search providers of one worker as one search.
-
-    Args:
-        providers: registry of the providers.
-        timeout_seconds: timeout of each provider.
-        domains: domains that pages may be fetched from, to which searches are restricted; empty for any.
-        excluded_domains: domains that no page may be fetched from.
-        max_cached: number of cached searches.
-    """
+    """The search providers of one worker as one search."""
 
     def __init__(
         self,

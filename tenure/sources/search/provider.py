@@ -38,12 +38,7 @@ class ProviderSkipped(SearchError):
 
 
 class SearchUnavailable(SearchError):
-    """A provider that does not answer now.
-
-    Args:
-        message: description for users.
-        retry_after: seconds to wait before the next request; 0 if the server does not say.
-    """
+    """A provider that does not answer now; `retry_after` is 0 if the server does not say how long to wait."""
 
     def __init__(self, message: str, *, retry_after: float = 0.0) -> None:
         super().__init__(message)
@@ -51,12 +46,7 @@ class SearchUnavailable(SearchError):
 
 
 class SearchRefused(SearchError):
-    """A provider that rejects the search permanently.
-
-    Args:
-        message: description for users.
-        status: status code of the response, if it is the reason.
-    """
+    """A provider that rejects the search permanently."""
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)

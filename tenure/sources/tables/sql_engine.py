@@ -89,13 +89,9 @@ class SqlEngine:
     ) -> None:
         """Open databases, and lock the engine.
 
-        Args:
-            opened: databases.
-            limits: limits of a statement.
-            as_text: whether columns of SQLite are read as text, for columns whose values contradict their declared
-                type.
-            on_stuck: function that is called if a statement does not react to its interruption.
-            problems: reasons for databases that could not be opened before.
+        With `as_text`, columns of SQLite are read as text, for columns whose values contradict their declared type.
+        `on_stuck` is called if a statement does not react to its interruption, and `problems` are the reasons for
+        databases that could not be opened before.
 
         Raises:
             SqlError: no table can be opened.

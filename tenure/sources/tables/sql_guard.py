@@ -61,12 +61,6 @@ def check_sql(
 ) -> CheckedQuery:
     """Return the statement of a text if it is permitted.
 
-    Args:
-        sql: text.
-        tables: SQL names of the tables.
-        connection: connection whose parser is used.
-        open_errors: reasons why other tables are missing.
-
     Raises:
         SqlRefused: the text is no SQL, has several statements, is no SELECT, or reads anything except the tables.
     """

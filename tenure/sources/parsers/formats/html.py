@@ -52,10 +52,6 @@ def parse_html(markup: str) -> Document:
 def parse_web_page(markup: str, url: str) -> WebDocument:
     """Parse a page; without a recognizable main text, all its text is used.
 
-    Args:
-        markup: HTML of the page.
-        url: URL of the page; empty for a file.
-
     Raises:
         Unreadable: the page has no text, or is too large or nested too deeply.
     """
