@@ -67,7 +67,7 @@ class Corpora:
 
         Raises:
             FileNotFoundError: a path does not exist.
-            FilesUnlistable: the files of a path cannot be listed.
+            KnowledgeError: the files of a path cannot be listed.
             EmbeddingModelMismatch: documents outside the paths were embedded with another model.
             WorkCancelled: `cancelled` returned True.
         """

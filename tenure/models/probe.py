@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from tenure.contracts.messages import Message
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
-from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.chat import ChatRequest, ModelCall
 from tenure.models.errors import CUT_OFF, EmbeddingError, ModelError, TransportError, UnusableAnswer
 from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
 from tenure.models.openai.backend import OpenAIBackend
@@ -134,17 +134,21 @@ async def _probe_chat_model(chat: OpenAIBackend, route: ModelRoute, size: int | 
         completion = await chat.complete(_build_request(route), ModelCall())
     except UnusableAnswer as unusable:
         seconds = time.perf_counter() - started
-        setting = _choose_setting_to_check(unusable.reason, route)
+        # Long reasoning may reach the limit before the answer.
+        setting = route.resolve_setting("reasoning_effort" if unusable.reason == CUT_OFF else "model")
         problem = f"answers, but without usable content ({unusable.reason}); check {setting}"
         return probe.model_copy(update={"answered": True, "seconds": seconds, "problem": problem})
     except ModelError as error:
         return probe.model_copy(update={"problem": _add_advice(error, route)})
-    return probe.model_copy(update=_measure(chat, route, completion, time.perf_counter() - started))
-
-
-def _choose_setting_to_check(reason: str, route: ModelRoute) -> str:
-    """Return the setting behind an answer without content; long reasoning may reach the limit before the answer."""
-    return route.resolve_setting("reasoning_effort") if reason == CUT_OFF else route.resolve_setting()
+    return probe.model_copy(
+        update={
+            "answered": True,
+            "seconds": time.perf_counter() - started,
+            "structured_output": chat.get_capabilities(route.role, route.tier).output_mode,
+            "streams": completion.first_token_seconds is not None,
+            "first_token_seconds": completion.first_token_seconds,
+        }
+    )
 
 
 def _add_advice(error: ModelError, route: ModelRoute) -> str:
@@ -154,16 +158,6 @@ def _add_advice(error: ModelError, route: ModelRoute) -> str:
         return str(error)
     unreachable = isinstance(error, TransportError)
     return f"{error}; check {get_environment_variable('openai_base_url') if unreachable else route.resolve_setting()}"
-
-
-def _measure(chat: OpenAIBackend, route: ModelRoute, completion: Completion, seconds: float) -> dict[str, object]:
-    return {
-        "answered": True,
-        "seconds": seconds,
-        "structured_output": chat.get_capabilities(route.role, route.tier).output_mode,
-        "streams": completion.first_token_seconds is not None,
-        "first_token_seconds": completion.first_token_seconds,
-    }
 
 
 def _build_request(route: ModelRoute) -> ChatRequest:

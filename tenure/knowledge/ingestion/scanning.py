@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from tenure.files.discovery import Discovery, DiscoveryFailed
-from tenure.knowledge.store.errors import FilesUnlistable, ReaderFailed
+from tenure.knowledge.store.errors import KnowledgeError, ReaderFailed
 from tenure.sources.isolation import build_child_environment
 from tenure.sources.scan_process import READY_LINE, SCAN_PROGRAM, build_request, parse_reply
 
@@ -29,7 +29,7 @@ def scan_files(
 
     Raises:
         FileNotFoundError: one of the paths does not exist.
-        FilesUnlistable: the files cannot be listed, also not by a repetition.
+        KnowledgeError: the files cannot be listed, also not by a repetition.
         ReaderFailed: the process does not start.
     """
     request: str | None = build_request(paths, include_secrets=include_secrets)
@@ -45,7 +45,7 @@ def scan_files(
                     request = None
                 on_wait()
                 if time.monotonic() >= deadline:
-                    raise FilesUnlistable(_join(paths), f"cannot be listed within {timeout:g} s")
+                    raise KnowledgeError(f"the path {_join(paths)} cannot be listed within {timeout:g} s")
         finally:
             process.kill()
         last_words.seek(0)
@@ -55,9 +55,10 @@ def scan_files(
     try:
         return parse_reply(output.removeprefix(READY_LINE))
     except DiscoveryFailed as error:
-        raise FilesUnlistable(error.path, error.reason) from error
+        raise KnowledgeError(f"the path {error}") from error
     except ValueError as error:
-        raise FilesUnlistable(_join(paths), "cannot be listed: the process that lists files crashed") from error
+        reason = "the process that lists files crashed"
+        raise KnowledgeError(f"the path {_join(paths)} cannot be listed: {reason}") from error
 
 
 def _start(last_words: IO[bytes]) -> "subprocess.Popen[str]":

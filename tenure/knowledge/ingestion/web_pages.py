@@ -14,14 +14,14 @@ from tenure.contracts.evidence.web import PageFlaw, PageStatus, ReadPagesReply, 
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter
 from tenure.knowledge.ingestion.readers import ReaderPool
 from tenure.knowledge.pages import readings
-from tenure.knowledge.pages.cache import CachedPage, PageCache
+from tenure.knowledge.pages.cache import PageCache
 from tenure.knowledge.pages.readings import PageReading
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.schema import make_source_id
 from tenure.knowledge.store.store import Store
 from tenure.sources.document.document import NO_TEXT
-from tenure.sources.parsers.reader_process import PageTask, ParsedFile, ParsedPage, ReaderOutcome, UnreadableFile
+from tenure.sources.parsers.reader_process import PageTask, ParsedPage, ReaderOutcome, UnreadableFile
 
 _DISQUALIFYING_FLAWS: frozenset[PageFlaw] = frozenset({"error_page", "empty"})
 """Flaws of pages that do not become sources."""
@@ -58,7 +58,9 @@ class WebPageIngestion:
         """Ingest new pages, and record the outcome of every page."""
         with process_lock(self._store.folder, self._corpus, self._report_progress):
             self._writer.claim(keeps_other_sources=True)
-            self._store_answers()
+            readings.store_provider_answers(
+                self._store, self._corpus, self._request.query, self._request.cycle, self._request.outcomes
+            )
             self._earlier = readings.load_readings(self._store, self._corpus)
             for page in self._request.fetched:
                 if not page.canonical_url:
@@ -81,7 +83,7 @@ class WebPageIngestion:
         again = {page.url for page in self._earlier.values() if page.status != "read" and self._request.rendered}
         new = [address for address in wanted if address not in self._earlier or address in again]
         for cached in PageCache(self._store).load_pages(new):
-            yield _to_task(cached)
+            yield PageTask(cached.known.url, cached.body, cached.known.media_type, cached.known.charset)
 
     def _handle_outcome(self, outcome: ReaderOutcome) -> None:
         if isinstance(outcome, UnreadableFile):
@@ -115,7 +117,9 @@ class WebPageIngestion:
         )
         (self._sources if read else self._left_out).append(source)
         if read:
-            self._add(page.file)
+            # Redirects and canonical links may lead two URLs to one source.
+            is_known = page.file.path in self._earlier or page.file.path in self._readings
+            self._writer.add(page.file, is_known=is_known)
         elif not duplicate:
             self._unrendered.append(page.path)
         self._record_page(page, source, "read" if read else "left_out")
@@ -133,10 +137,6 @@ class WebPageIngestion:
             ),
             "",
         )
-
-    def _add(self, file: ParsedFile) -> None:
-        # Redirects and canonical links may lead two URLs to one source.
-        self._writer.add(file, is_known=file.path in self._earlier or file.path in self._readings)
 
     def _record_page(self, page: ParsedPage, source: WebSource, status: PageStatus) -> None:
         """Record a page under its canonical URL and under the requested one."""
@@ -175,13 +175,5 @@ class WebPageIngestion:
         known = self._earlier.get(address)
         return known.cycle if known and known.status in ("read", "moved") else self._request.cycle
 
-    def _store_answers(self) -> None:
-        request = self._request
-        readings.store_provider_answers(self._store, self._corpus, request.query, request.cycle, request.outcomes)
-
     def _report_progress(self) -> None:
         self._report(IngestProgress(stage="reading", files_done=len(self._readings)))
-
-
-def _to_task(cached: CachedPage) -> PageTask:
-    return PageTask(cached.known.url, cached.body, cached.known.media_type, cached.known.charset)

@@ -4,7 +4,7 @@ Findings and web pages up to the cycle are copied; the original stays unchanged.
 own that depend only on the original and the new run, so a repeated fork leaves the same rows.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -51,7 +51,8 @@ def _copy_findings(store: Store, request: ForkRequest, names: Mapping[str, str])
     where = f"run = {quote_literal(request.origin)} AND cycle <= {request.state.cycle}"
     rows = store.read_rows(FINDINGS, FINDINGS_SCHEMA.names, where).to_pylist()
     copies = [_replace_ids(row, names) | {"run": request.run} for row in rows]
-    _upsert(store, FINDINGS, [copy | {"key": hash_parts(request.run, copy["chunk"])} for copy in copies], "key")
+    keyed = [copy | {"key": hash_parts(request.run, copy["chunk"])} for copy in copies]
+    store.upsert(FINDINGS, pa.Table.from_pylist(keyed, schema=FINDINGS_SCHEMA), "key")
 
 
 def _copy_pages(store: Store, writer: CorpusWriter, model: EmbeddingModel, request: ForkRequest) -> dict[str, str]:
@@ -90,11 +91,6 @@ def _copy_rows(store: Store, table: str, rows: pa.Table, names: Mapping[str, str
             columns[name] = pa.array([names[value] for value in columns[name].to_pylist()])
     columns["corpus"] = pa.array([corpus] * rows.num_rows)
     store.upsert(table, pa.table(columns, schema=rows.schema), "id")
-
-
-def _upsert(store: Store, table: str, rows: Iterable[_Row], key: str) -> None:
-    if listed := list(rows):
-        store.upsert(table, pa.Table.from_pylist(listed, schema=SCHEMAS[table]), key)
 
 
 def _rename_ids(model: C, names: Mapping[str, str]) -> C:

@@ -10,7 +10,7 @@ from tenure.algorithms.text.known_urls import extract_urls, normalize_url
 from tenure.algorithms.text.sentences import normalize_sentence, split_sentences
 from tenure.algorithms.text.term_lookup import compile_term_pattern, is_definition
 from tenure.algorithms.text.urls import InvalidUrlError
-from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.base import ChunkId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.tools import LookupReply, LookupRequest, TermMatch
 from tenure.knowledge.store.catalogue import is_results_corpus
@@ -44,8 +44,17 @@ def find_term(store: Store, dimensions: int, request: LookupRequest) -> LookupRe
     )
     return LookupReply(
         matches=tuple(
-            _to_found_term(occurrence, request.sources[occurrence.source], rank_)
-            for rank_, occurrence in enumerate(ordered[: request.limit], 1)
+            TermMatch(
+                passage=PassageRef(
+                    chunk=occurrence.chunk,
+                    source=request.sources[occurrence.source],
+                    score=1 / (60 + number),
+                    relevance=0.0,
+                    sparse_rank=number,
+                ),
+                sentence=occurrence.sentence,
+            )
+            for number, occurrence in enumerate(ordered[: request.limit], 1)
         ),
         count=len(ordered),
     )
@@ -84,8 +93,3 @@ def _find_lines(text: str, term: str) -> Iterator[tuple[int, str]]:
         if compile_term_pattern(term).search(line):
             yield start, line.strip()[:_MAX_LINE_CHARACTERS]
         start += len(line)
-
-
-def _to_found_term(place: _Occurrence, source: SourceId, rank: int) -> TermMatch:
-    passage = PassageRef(chunk=place.chunk, source=source, score=1 / (60 + rank), relevance=0.0, sparse_rank=rank)
-    return TermMatch(passage=passage, sentence=place.sentence)

@@ -5,16 +5,12 @@
     KnowledgeError
     ├── UnknownCorpus            no corpus has this name
     ├── UnknownChunk             a referenced chunk is not stored
-    ├── UnknownDatabase          no database of this name is configured
-    ├── DatabaseFailed           a database cannot be opened
-    ├── InvalidSearch            a search request is invalid
-    │   └── InvalidFilter        a filter has an unknown field or a value of the wrong type
+    ├── InvalidSearch            a search request or one of its filters is invalid
     ├── EmbeddingModelMismatch   stored vectors come from another model
     ├── StoreUnreachable         the folder or object store cannot be accessed
     ├── CorruptTable             a table cannot be read
     ├── CommitConflict           all attempts to commit conflicted with other writers
     ├── ReaderFailed             the process that parses files does not start
-    ├── FilesUnlistable          the files of a path cannot be listed
     └── WorkCancelled            an ingestion, embedding, maintenance or consolidation was cancelled
 """
 
@@ -22,7 +18,7 @@ from collections.abc import Sequence
 
 
 class KnowledgeError(Exception):
-    """Base of all errors of the knowledge base."""
+    """Base of all errors of the knowledge base; itself an error that only its message describes."""
 
 
 class UnknownCorpus(KnowledgeError):
@@ -41,32 +37,8 @@ class UnknownChunk(KnowledgeError):
         self.chunks = tuple(chunks)
 
 
-class UnknownDatabase(KnowledgeError):
-    """No database of this name is configured on this worker."""
-
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        """Build the message from the name and the names of all databases, without connection URIs."""
-        names = ", ".join(repr(known_name) for known_name in known) or "none"
-        super().__init__(f"no database {name!r} is configured; databases in TENURE_DATABASES: {names}")
-
-
-class DatabaseFailed(KnowledgeError):
-    """A database cannot be opened."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        """Build the message from the name and a reason, which must not contain the connection URI."""
-        super().__init__(f"database {name!r} cannot be read: {reason}")
-
-
 class InvalidSearch(KnowledgeError):
     """A search request is invalid."""
-
-
-class InvalidFilter(InvalidSearch):
-    """A filter has an unknown field or a value of the wrong type."""
-
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(f"invalid filter on {field[:60]!r}: {reason}")
 
 
 class EmbeddingModelMismatch(KnowledgeError):
@@ -115,14 +87,6 @@ class ReaderFailed(KnowledgeError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the process that reads documents does not start: {reason or 'no output'}")
-
-
-class FilesUnlistable(KnowledgeError):
-    """The files of a path cannot be listed; a repetition would fail as well."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        """Build the message from the path and a reason that completes the sentence "the path …"."""
-        super().__init__(f"the path {path} {reason}")
 
 
 class WorkCancelled(KnowledgeError):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tenure.algorithms.text.dates import DateRange, parse_date_range
 from tenure.contracts.evidence.filters import Filter, FilterValue
-from tenure.knowledge.store.errors import InvalidFilter
+from tenure.knowledge.store.errors import InvalidSearch
 from tenure.knowledge.store.schema import FILTER_COLUMNS, FilterColumn
 from tenure.knowledge.store.store import quote_literal
 
@@ -22,7 +22,7 @@ def build_condition(filters: Sequence[Filter]) -> str:
     """Return the conjunction of all filters as SQL; empty without filters.
 
     Raises:
-        InvalidFilter: a field is unknown, a value has the wrong type, or a filter has no criterion.
+        InvalidSearch: a field is unknown, a value has the wrong type, or a filter has no criterion.
     """
     return " AND ".join(part for spec in filters for part in _build_parts(spec))
 
@@ -30,9 +30,9 @@ def build_condition(filters: Sequence[Filter]) -> str:
 def _build_parts(spec: Filter) -> Iterator[str]:
     field = FILTER_COLUMNS.get(spec.field)
     if field is None:
-        raise InvalidFilter(spec.field, f"unknown field; available: {', '.join(FILTER_COLUMNS)}")
+        raise _refuse(spec, f"unknown field; available: {', '.join(FILTER_COLUMNS)}")
     if spec.equals is None and spec.any_of is None and spec.min is None and spec.max is None:
-        raise InvalidFilter(spec.field, "give equals, any_of, min or max")
+        raise _refuse(spec, "give equals, any_of, min or max")
     yield from {"text": _build_text_parts, "number": _build_number_parts, "date": _build_date_parts}[field.kind](
         spec, field
     )
@@ -85,14 +85,18 @@ def _build_date_parts(spec: Filter, field: FilterColumn) -> Iterator[str]:
         yield f"({field.column} <> '' AND {field.column} <= {quote_literal(to_period(spec.max).last)})"
 
 
+def _refuse(spec: Filter, reason: str) -> InvalidSearch:
+    return InvalidSearch(f"invalid filter on {spec.field[:60]!r}: {reason}")
+
+
 def _list_values(spec: Filter) -> tuple[FilterValue, ...]:
     values = spec.any_of or ()
     if not 0 < len(values) <= _MAX_VALUES:
-        raise InvalidFilter(spec.field, f"any_of lists {len(values)} values; it may list 1 to {_MAX_VALUES}")
+        raise _refuse(spec, f"any_of lists {len(values)} values; it may list 1 to {_MAX_VALUES}")
     return values
 
 
 def _require(spec: Filter, value: FilterValue, expected: str, parsed: T | None) -> T:
     if parsed is None:
-        raise InvalidFilter(spec.field, f"{str(value)[:60]!r} is not {expected}")
+        raise _refuse(spec, f"{str(value)[:60]!r} is not {expected}")
     return parsed

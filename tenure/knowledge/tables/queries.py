@@ -26,7 +26,7 @@ from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.ingestion.results import StoredResults
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import CorpusRecord
-from tenure.knowledge.store.errors import DatabaseFailed, UnknownDatabase
+from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.schema import hash_parts
 from tenure.knowledge.store.store import Store
 from tenure.knowledge.tables.column_probe import (
@@ -107,8 +107,7 @@ class TableQueries:
         Files that cannot be opened are skipped, so that one broken file does not fail the question.
 
         Raises:
-            UnknownDatabase: a database is not configured.
-            DatabaseFailed: a database cannot be opened.
+            KnowledgeError: a database is not configured or cannot be opened.
         """
         found = list(self._describe_files(_rank_files(request.question, self._list_files(request.corpora))))
         for database in self._list_databases(request.databases):
@@ -182,7 +181,8 @@ class TableQueries:
     def _list_databases(self, names: Sequence[str]) -> list[TableSource]:
         for name in names:
             if name not in self._addresses:
-                raise UnknownDatabase(name, tuple(self._addresses))
+                known = ", ".join(map(repr, self._addresses)) or "none"
+                raise KnowledgeError(f"no database {name!r} is configured; databases in TENURE_DATABASES: {known}")
         return [
             TableSource(Database(name, self._addresses[name], "postgres"), get_database_corpus(name), name)
             for name in names
@@ -198,7 +198,7 @@ class TableQueries:
         try:
             return describe_tables([opened.database], self._limits, sample=_SAMPLE_ROWS)
         except SqlError as problem:
-            raise DatabaseFailed(opened.database.name, str(problem)) from problem
+            raise KnowledgeError(f"database {opened.database.name!r} cannot be read: {problem}") from problem
 
     def _store_query_result(
         self, request: QueryRequest, result: ResultTable, there: Sequence[TableSource]

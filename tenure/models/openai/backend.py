@@ -43,6 +43,9 @@ class OpenAIBackend(ABC):
         ValueError: the URL has no scheme, or the key contains characters that no header can carry.
     """
 
+    name = "openai"
+    """Name of the back-end in reports."""
+
     def __init__(
         self,
         routes: ModelRoutes,
@@ -92,11 +95,6 @@ class OpenAIBackend(ABC):
             capabilities_file=settings.home.absolute() / CAPABILITIES_FILE,
             http_client=http_client,
         )
-
-    @property
-    def name(self) -> str:
-        """Name of the back-end in reports."""
-        return "openai"
 
     @property
     def concurrency(self) -> int:

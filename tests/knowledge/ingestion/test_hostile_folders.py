@@ -13,7 +13,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.evidence.tables import QueryRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.ingestion.scanning import scan_files
-from tenure.knowledge.store.errors import FilesUnlistable, WorkCancelled
+from tenure.knowledge.store.errors import KnowledgeError, WorkCancelled
 from tenure.knowledge.store.schema import SOURCES
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
@@ -84,7 +84,7 @@ def test_a_corpus_whose_folder_became_a_link_is_not_read(ingest: Ingest, docs: P
     docs.rename(tmp_path / "aside")
     docs.symlink_to(tmp_path / "outside")
 
-    with pytest.raises(FilesUnlistable, match=str(docs)):
+    with pytest.raises(KnowledgeError, match=str(docs)):
         ingest(docs)
     assert "swordfish" not in _read_texts(uri)
     assert "Honeybees" in _read_texts(uri)
@@ -177,7 +177,7 @@ def test_very_deep_folders_are_final(ingest: Ingest, docs: Path) -> None:
 
 def test_a_folder_that_cannot_be_listed_in_time_is_final(docs: Path) -> None:
     """A search for files that hangs is killed, and the error names the path and is no transient one."""
-    with pytest.raises(FilesUnlistable, match=str(docs)):
+    with pytest.raises(KnowledgeError, match=str(docs)):
         scan_files([docs], lambda: None, timeout=0.0)
 
 

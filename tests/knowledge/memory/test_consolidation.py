@@ -137,7 +137,6 @@ def test_many_duplicates_are_compared_with_their_nearest_only(
     knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the nearest few of each are examined, and all become one memory."""
-    monkeypatch.setattr(consolidation, "_MAX_PAIRS", 10)
     monkeypatch.setattr(consolidation, "_BLOCK_ROWS", 8)
     remember(knowledge, *(of_run(n) for n in range(30)))
     consolidate(knowledge, "compare")

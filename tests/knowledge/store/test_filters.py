@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.store.errors import InvalidFilter
+from tenure.knowledge.store.errors import InvalidSearch
 from tenure.knowledge.store.filters import build_condition
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store.store import Store, quote_literal
@@ -103,7 +103,7 @@ def test_filters_apply_to_all_retrievers(
 )
 def test_invalid_filters_are_rejected(knowledge: KnowledgeBase, one: Filter, words: str) -> None:
     """An unknown field, a value of the wrong type and an empty filter are rejected with a reason."""
-    with pytest.raises(InvalidFilter) as caught:
+    with pytest.raises(InvalidSearch) as caught:
         build_condition([one])
 
     assert words in str(caught.value)
@@ -115,7 +115,7 @@ def test_invalid_filter_is_rejected_before_embedding(seasons: Callable[..., set[
     """The search fails before it calls the model."""
     before = model.embedded
 
-    with pytest.raises(InvalidFilter, match="'colour'"):
+    with pytest.raises(InvalidSearch, match="'colour'"):
         seasons(Filter(field="colour", equals="red"))
     assert model.embedded == before
 

@@ -11,7 +11,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store import catalogue
-from tenure.knowledge.store.errors import UnknownDatabase
+from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.schema import SOURCES
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
@@ -157,9 +157,9 @@ def test_missing_file_is_skipped(sales: Path, knowledge: KnowledgeBase) -> None:
 
 def test_unknown_database_is_rejected(knowledge: KnowledgeBase) -> None:
     """The error lists the configured databases, but no address."""
-    with pytest.raises(UnknownDatabase, match="no database 'shop' is configured"):
+    with pytest.raises(KnowledgeError, match="no database 'shop' is configured"):
         knowledge.tables.list_tables(TablesRequest(question="Why?", corpora=(), databases=("shop",)))
-    with pytest.raises(UnknownDatabase):
+    with pytest.raises(KnowledgeError):
         knowledge.tables.query(QueryRequest(sql=SQL, corpora=(), databases=("shop",)))
 
 

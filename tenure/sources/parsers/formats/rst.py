@@ -16,7 +16,7 @@ from docutils.parsers.rst.languages import en
 from docutils.utils import new_document, unescape
 
 from tenure.sources.document.document import Document
-from tenure.sources.document.normal_form import NormalFormWriter, clean_text, collapse_whitespace
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.parsers.registry import Format
 
 RST: Final = Format(
@@ -156,42 +156,9 @@ def _register_directives(text: str) -> None:
             directives.register_directive(name, _DIRECTIVES.get(name, _TextDirective))
 
 
-_CHAIN = re.compile(r"(?<!\w)(?:\w++[!-/:-@\[-`{-~]++){50,}+\w*+")
-"""Word of at least 50 parts between marks, such as "a-b-c-…" or a long URL: no author writes markup in it, and docutils
-looks for markup after each of its marks up to its end, in quadratic time: 8,000 characters of "a-" took 1.8 s."""
-_DIGIT_ZERO = 0x10FFF0
-_DIGITS = {ord("0") + digit: _DIGIT_ZERO + digit for digit in range(10)}
-_FILLER = chr(_DIGIT_ZERO + 10)
-_PRIVATE = re.compile("[\U0010fff0-\U0010fffa]")
-_HIDDEN = re.compile(f"([\U0010fff0-\U0010fff9]+){_FILLER}+")
-"""Number of a hidden word, in the last code points for private use, which no text has. It is as long as the word, and
-its characters are as wide as those of words, since tables depend on the widths of their lines."""
-
-
-class _HiddenWords:
-    """Words of a text that docutils does not read."""
-
-    def __init__(self) -> None:
-        self._words: list[str] = []
-
-    def hide(self, text: str) -> str:
-        """Return a text with the number of each chain in its place."""
-        return _CHAIN.sub(self._hide_word, _PRIVATE.sub("\ufffd", text))
-
-    def _hide_word(self, match: re.Match[str]) -> str:
-        self._words.append(clean_text(match.group()))
-        return str(len(self._words) - 1).translate(_DIGITS).ljust(len(match.group()), _FILLER)
-
-    def show(self, text: str) -> str:
-        """Return a text with the words in place of their numbers."""
-        shown = _HIDDEN.sub(lambda match: self._words[int("".join(str(ord(c) - _DIGIT_ZERO) for c in match[1]))], text)
-        return _PRIVATE.sub("", shown)  # the rest of a number that a column of a table has cut off
-
-
 def parse_rst(text: str) -> Document:
     """Parse reStructuredText; the title is empty if neither a field nor a heading contains one."""
-    words = _HiddenWords()
-    text = words.hide(_TARGET.sub("", text))
+    text = _TARGET.sub("", text)
     _register_directives(text)
     tree = new_document("document", _SETTINGS)
     Parser(rfc2822=bool(_MAIL_HEADER.match(text)), inliner=_create_inliner()).parse(text, tree)
@@ -199,11 +166,11 @@ def parse_rst(text: str) -> Document:
     reader.visit(tree, 0)
     fields = _find_leading_fields(tree, reader)
     return Document(
-        title=words.show(_find_title(fields) or reader.form.first_heading),
-        text=words.show(reader.form.text),
+        title=_find_title(fields) or reader.form.first_heading,
+        text=reader.form.text,
         kind="prose",
-        author=words.show(_ADDRESS.sub("", next((fields[f] for f in _AUTHOR_FIELDS if f in fields), ""))),
-        published=words.show(next((fields[f] for f in _DATE_FIELDS if f in fields), "")),
+        author=_ADDRESS.sub("", next((fields[f] for f in _AUTHOR_FIELDS if f in fields), "")),
+        published=next((fields[f] for f in _DATE_FIELDS if f in fields), ""),
     )
 
 

@@ -200,20 +200,3 @@ def test_marks_of_footnotes_leave_no_gap() -> None:
 
     assert parse_rst(text).text.startswith("It was accepted on Monday. See the vote and the minutes")
     assert "  " not in parse_rst(text).text
-
-
-def test_a_chain_of_marks_is_kept_as_it_is() -> None:
-    """A word with a mark after each of thousands of letters is no markup, also in headings, fields and tables."""
-    chain, url = "a-" * 10_000 + "a", "https://a.b/" + "c/" * 60
-    cell = f"| {url} | *two* |"
-    border = f"+{'-' * (len(url) + 2)}+-------+"
-    text = f":Author: {chain}\n\n{chain}\n{'=' * len(chain)}\n\nSee *this* ({chain}).\n\n{border}\n{cell}\n{border}\n"
-    document = parse_rst(text)
-
-    assert document.title == document.author == chain
-    assert document.text == f"- Author: {chain}\n\n# {chain}\n\nSee this ({chain}).\n\n| {url} | two |"
-
-
-def test_private_characters_of_a_file_are_no_numbers_of_words() -> None:
-    """Code points that stand for hidden words inside the parser are replaced if a file has them."""
-    assert parse_rst(f"\U0010fff0\U0010fffa and {'a-' * 60}").text == f"\ufffd\ufffd and {'a-' * 60}"
