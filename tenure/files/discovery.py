@@ -255,7 +255,7 @@ class _Search:
     def _find_fault(self, path: str, entry: _Entry, device: int) -> str:
         mode = entry.status.st_mode
         is_mount = path in self._mounts if self._mounts is not None else entry.status.st_dev != device
-        if _is_undecodable(entry.name):
+        if any("\ud800" <= character <= "\udfff" for character in entry.name):
             return "has a name that is not valid UTF-8: rename it"
         if _DECEPTIVE_NAME.search(entry.name):
             return "has a name with control characters: rename it"
@@ -321,10 +321,6 @@ def _is_ignored(path: str, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
         if verdict is not None:
             return verdict
     return False
-
-
-def _is_undecodable(name: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _escape(path: str) -> str:

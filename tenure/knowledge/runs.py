@@ -8,7 +8,7 @@ the row.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import pyarrow as pa
 
@@ -55,7 +55,10 @@ class ArchivedRuns:
     def load_run(self, execution: str) -> ArchivedRun | None:
         """Return the run that an execution ended, or None if it is not archived."""
         rows = self._store.read_rows(RUNS, RUNS_SCHEMA.names, f"execution = {quote_literal(execution)}").to_pylist()
-        return _to_run(rows[0]) if rows else None
+        if not rows:
+            return None
+        description = RunDescription(**{name: rows[0][name] for name in _DESCRIPTION})
+        return ArchivedRun(description=description, version=rows[0]["version"], archive=rows[0]["archive"])
 
     def describe_runs(self, id: str) -> list[RunDescription]:
         """Return the runs with a workflow id, latest first: an id may be used again."""
@@ -85,8 +88,3 @@ class ArchivedRuns:
         rows = self._store.read_rows(RUNS, _DESCRIPTION, where).to_pylist()
         found = [RunDescription(**row) for row in rows]
         return sorted(found, key=lambda run: (run.started_at, run.closed_at), reverse=True)
-
-
-def _to_run(row: dict[str, Any]) -> ArchivedRun:
-    description = RunDescription(**{name: row[name] for name in _DESCRIPTION})
-    return ArchivedRun(description=description, version=row["version"], archive=row["archive"])

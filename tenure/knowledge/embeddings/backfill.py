@@ -7,12 +7,11 @@ whole vector column. The next backfill continues with the rows that still have n
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pyarrow as pa
 
-from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.evidence.corpora import EmbedReport, IngestProgress
 from tenure.knowledge.embeddings.cache import EmbeddingCache, build_vector_column
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
@@ -138,21 +137,17 @@ class EmbeddingBackfill:
 
     def _write_vectors(self, texts: dict[str, str]) -> None:
         """Copy vectors from the cache into the rows of chunks whose text has not changed since."""
-        with nullcontext() if self._holds_lock else self._lock_corpus():
+        lock = process_lock(self._store.folder, self._corpus, lambda: self._report_progress(force=True))
+        with nullcontext() if self._holds_lock else lock:
             now = self._chunks.load_texts(list(texts), _HAS_NO_VECTOR)
             same = [chunk for chunk, text in now.items() if texts[chunk] == text]
             vectors = self._cache.embed([texts[chunk] for chunk in same]).vectors
-            self._store.update_columns(self._chunks.table, self._rows(same, vectors), "id")
+            schema = build_chunk_schema(self._model.dimensions)
+            fields = pa.schema([schema.field("id"), schema.field("vector")])
+            rows = pa.table({"id": same, "vector": build_vector_column(vectors)}, schema=fields)
+            self._store.update_columns(self._chunks.table, rows, "id")
             self._written += len(same)
             self._update_pending()
-
-    def _rows(self, chunks: list[str], vectors: Vectors) -> pa.Table:
-        schema = build_chunk_schema(self._model.dimensions)
-        fields = pa.schema([schema.field("id"), schema.field("vector")])
-        return pa.table({"id": chunks, "vector": build_vector_column(vectors)}, schema=fields)
-
-    def _lock_corpus(self) -> AbstractContextManager[None]:
-        return process_lock(self._store.folder, self._corpus, lambda: self._report_progress(force=True))
 
     def _update_pending(self) -> None:
         """Store the number of chunks without a vector in the corpus record, where searches read it."""

@@ -98,7 +98,11 @@ class WriteBatch:
         self._store.upsert(SOURCES, self._build_source_rows(files, fetched_at, recipe=""), "id")
         rows = self._build_chunk_rows(chunks, vectors)
         self._store.upsert(build_chunk_table_name(self._model.dimensions), rows, "id")
-        self._store.upsert(MENTIONS, self._build_mention_rows(chunks), "id")
+        mentions = [
+            build_mention_row(key, origin.source, self._corpus, origin.file.document.title, chunk)
+            for key, (origin, chunk) in chunks.items()
+        ]
+        self._store.upsert(MENTIONS, pa.Table.from_pylist(mentions, schema=MENTIONS_SCHEMA), "id")
         self._delete_stale(replaced, rows["id"].to_pylist())
         self._store.upsert(SOURCES, self._build_source_rows(files, fetched_at, recipe=self._recipe), "id")
         return BatchResult(rows.num_rows, rows["vector"].null_count)
@@ -137,13 +141,6 @@ class WriteBatch:
     def _build_origin(self, file: ParsedFile) -> _Origin:
         published = normalize_date(file.document.published)
         return _Origin(make_source_id(self._corpus, file.path), file, published, _parse_suffix(file.path))
-
-    def _build_mention_rows(self, chunks: _ChunksById) -> pa.Table:
-        rows = [
-            build_mention_row(key, origin.source, self._corpus, origin.file.document.title, chunk)
-            for key, (origin, chunk) in chunks.items()
-        ]
-        return pa.Table.from_pylist(rows, schema=MENTIONS_SCHEMA)
 
     def _build_chunk_rows(self, chunks: _ChunksById, vectors: pa.FixedSizeListArray) -> pa.Table:
         schema = build_chunk_schema(self._model.dimensions)

@@ -322,7 +322,9 @@ class Consolidation:
         for batch in self._batches(["id", "owner", "kind", "created_at", "importance", "unconfirmed"], where):
             rows = batch.to_pylist()
             used = memory_rows.load_uses(self._store, batch["id"].to_pylist())
-            ages = np.asarray([self._now - _get_last_use(row, used.get(row["id"])) for row in rows], dtype=np.float64)
+            never = {"last_used_at": 0}
+            last_uses = [max(row["created_at"], used.get(row["id"], never)["last_used_at"]) for row in rows]
+            ages = self._now - np.asarray(last_uses, dtype=np.float64)
             kinds: list[MemoryKind] = [row["kind"] for row in rows]
             fresh = scoring.compute_freshness(kinds, ages, self._policy)
             strengths = np.asarray([row["importance"] for row in rows], dtype=np.float64) * fresh
@@ -332,10 +334,6 @@ class Consolidation:
             ]
             owners = np.asarray([row["owner"] for row in rows], dtype=object)
             yield batch["id"].to_pylist(), owners, strengths, np.asarray(removed, dtype=bool)
-
-
-def _get_last_use(row: memory_rows.MemoryRow, use: memory_rows.MemoryRow | None) -> int:
-    return int(max(row["created_at"], use["last_used_at"] if use else 0))
 
 
 def _list_pairs(neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> Iterator[tuple[str, float, str]]:

@@ -73,7 +73,9 @@ class PageCache:
 
     def store_pages(self, pages: Sequence[CachedPage]) -> None:
         """Insert or replace pages."""
-        rows = {page.known.url: _to_row(page) for page in pages}  # the database requires unique keys
+        rows = {
+            page.known.url: page.known._asdict() | {"body": page.body} for page in pages
+        }  # the database requires unique keys
         self._store.upsert(PAGES, pa.Table.from_pylist(list(rows.values()), schema=PAGES_SCHEMA), "url")
 
     def confirm(self, pages: Sequence[PageMetadata]) -> None:
@@ -136,7 +138,3 @@ def _read_metadata(row: dict[str, Any]) -> PageMetadata:
 def _is_intact(row: dict[str, Any]) -> bool:
     """Return whether a body has its hash; a redirect has neither."""
     return not row["content_hash"] or hashlib.sha256(row["body"]).hexdigest() == row["content_hash"]
-
-
-def _to_row(page: CachedPage) -> dict[str, Any]:
-    return {**page.known._asdict(), "body": page.body}

@@ -19,7 +19,7 @@ from tenure.knowledge.embeddings.cache import read_vector_column
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.schema import FINDINGS, FINDINGS_SCHEMA, hash_parts
-from tenure.knowledge.store.store import Store, quote_list
+from tenure.knowledge.store.store import Store, quote_literal
 
 MIN_TOPIC_SIMILARITY = 0.6
 """Minimum cosine between a passage and the centre of a latent topic."""
@@ -42,7 +42,8 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     ).astype(np.float32)
     headings = [aim.topic.heading for aim in request.topics]
     wanted = [_find_topic(headings, path, one.topic) for one, path in zip(candidates, paths, strict=True)]
-    known = _load_known_vectors(store, vectors.shape[1], request)
+    earlier = f"run = {quote_literal(request.run)} AND cycle < {request.cycle}"
+    known = read_vector_column(store.read_rows(FINDINGS, ["vector"], earlier)["vector"], vectors.shape[1])
     # Cited passages may share no word with a topic, such as the head of a document that states its status.
     computed = [is_computed(candidate.passage) or candidate.is_cited for candidate in candidates]
     is_vouched = [own or is_linked(candidate.passage) for candidate, own in zip(candidates, computed, strict=True)]
@@ -123,12 +124,6 @@ def _find_topic(headings: Sequence[str], path: Sequence[str], topic: str) -> int
     places = {heading.casefold(): place for place, heading in reversed(list(enumerate(headings)))}
     known = (places[name.casefold()] for name in (*reversed(path), topic) if name.casefold() in places)
     return next(known, 0)
-
-
-def _load_known_vectors(store: Store, dimensions: int, request: AnalysisRequest) -> Vectors:
-    where = f"run = {quote_list([request.run])[1:-1]} AND cycle < {request.cycle}"
-    rows = store.read_rows(FINDINGS, ["vector"], where)
-    return read_vector_column(rows["vector"], dimensions)
 
 
 def _store_findings(store: Store, request: AnalysisRequest, findings: Sequence[Finding], vectors: Vectors) -> None:

@@ -92,8 +92,7 @@ def search(
     depth = min(_MAX_DEPTH, max(REFERENCE_RANK, _DEPTH_PER_RESULT * request.k))
     if request.max_per_source is not None:
         depth = min(_MAX_DEPTH, depth * 2)
-    is_complete = corpora.keys() <= set(request.corpora)
-    retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1, is_complete)
+    retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1)
     found = _STRATEGIES[request.mode](retrievers)
     order = sorted(found.hits.values(), key=lambda hit: (-found.scores[hit.chunk], -hit.similarity, hit.chunk))
     first = {hit.chunk: found.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
@@ -173,26 +172,22 @@ class Retrievers:
     vector: Vectors
     depth: int
     is_partly_embedded: bool
-    is_complete: bool
 
     @cached_property
     def _condition(self) -> str:
-        # Omit a condition that keeps every chunk: the database would evaluate it on each.
-        corpora = "" if self.is_complete else f"corpus IN {quote_list(tuple(dict.fromkeys(self.request.corpora)))}"
+        corpora = f"corpus IN {quote_list(tuple(dict.fromkeys(self.request.corpora)))}"
         sources = f"source_id IN {quote_list(self.request.sources)}" if self.request.sources else ""
         return " AND ".join(filter(None, (corpora, sources, build_condition(self.request.filters))))
 
     def retrieve_dense(self) -> list[_Hit]:
         """Return the nearest chunks, best first; the score is the cosine."""
-        return self.retrieve_both()[0] if self.is_partly_embedded else self._nearest()
-
-    def _nearest(self) -> list[_Hit]:
-        return self._to_dense(
-            self.store.search_vectors(self.chunks.table, _COLUMNS, self.vector, self._condition, self.depth)
-        )
+        if self.is_partly_embedded:
+            return self.retrieve_both()[0]
+        table, condition = self.chunks.table, self._condition
+        return self._to_dense(self.store.search_vectors(table, _COLUMNS, self.vector, condition, self.depth))
 
     def _to_dense(self, rows: pa.Table) -> list[_Hit]:
-        return _sorted(self._build_hits(self._drop_other_corpora(rows)))
+        return _sorted(self._build_hits(rows))
 
     def retrieve_sparse(self) -> list[_Hit]:
         """Return the best chunks by BM25, best first."""
@@ -200,7 +195,7 @@ class Retrievers:
         return self._to_sparse(self.store.search_text(self.chunks.table, _COLUMNS, words, self._condition, self.depth))
 
     def _to_sparse(self, rows: pa.Table) -> list[_Hit]:
-        return _sorted(self._build_hits(self._drop_unaffordable(self._drop_other_corpora(rows)), "_score"))
+        return _sorted(self._build_hits(self._drop_unaffordable(rows), "_score"))
 
     def retrieve_both(self) -> tuple[list[_Hit], list[_Hit]]:
         """Return the dense and the sparse results; they run concurrently, because neither uses all cores.
@@ -220,9 +215,7 @@ class Retrievers:
     def load_hits(self, chunks: Sequence[str]) -> list[_Hit]:
         """Return those of some chunks, most important first, that satisfy the condition of the search."""
         places = {chunk: place for place, chunk in enumerate(chunks)}
-        rows = self._drop_other_corpora(
-            self.store.read_rows_in(self.chunks.table, _COLUMNS, "id", chunks, self._condition)
-        )
+        rows = self.store.read_rows_in(self.chunks.table, _COLUMNS, "id", chunks, self._condition)
         order = np.argsort([places[chunk] for chunk in rows["id"].to_pylist()]).astype(np.int64)
         return self._build_hits(self._drop_unaffordable(rows.take(order)))
 
@@ -244,10 +237,6 @@ class Retrievers:
         """Drop rows without a vector beyond the number of vectors that may be computed on demand."""
         absent = pc.is_null(rows["vector"]).to_numpy()
         return rows.filter(pa.array(~absent | (absent.cumsum() <= max(_MIN_COMPUTED_VECTORS, self.request.k))))
-
-    def _drop_other_corpora(self, rows: pa.Table) -> pa.Table:
-        """Drop the chunks of a corpus that was created after the condition was built."""
-        return rows.filter(pc.is_in(rows["corpus"], pa.array(self.request.corpora)))
 
 
 def drop_stop_words(query: str) -> str:

@@ -202,11 +202,9 @@ def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, Source
     rows = store.read_rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
         ["accessed" if column == "fetched_at" else column for column in columns]
     )
-    return {SourceId(row["id"]): _to_source_record(**row) for row in rows.to_pylist()}
-
-
-def _to_source_record(corpus: str, **row: Any) -> SourceRecord:
-    return SourceRecord(**row, derived=is_results_corpus(corpus))
+    derived = [is_results_corpus(corpus) for corpus in rows["corpus"].to_pylist()]
+    records = zip(rows.drop_columns("corpus").to_pylist(), derived, strict=True)
+    return {SourceId(row["id"]): SourceRecord(**row, derived=is_derived) for row, is_derived in records}
 
 
 def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:

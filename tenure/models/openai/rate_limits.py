@@ -23,14 +23,11 @@ def parse_retry_after(headers: Mapping[str, str], *, limits: bool = True) -> flo
             the time to wait only after a 429.
     """
     values = {name.lower(): value.strip() for name, value in headers.items()}
-    wait = _parse_milliseconds(values.get("retry-after-ms", ""))
-    if wait is None:
-        wait = _parse_seconds(values.get("retry-after", ""))
+    milliseconds = values.get("retry-after-ms", "")
+    if _NUMBER.fullmatch(milliseconds):
+        return float(milliseconds) / 1000
+    wait = _parse_seconds(values.get("retry-after", ""))
     return _parse_reset(values) if wait is None and limits else wait
-
-
-def _parse_milliseconds(value: str) -> float | None:
-    return float(value) / 1000 if _NUMBER.fullmatch(value) else None
 
 
 def _parse_seconds(value: str) -> float | None:

@@ -124,12 +124,10 @@ class OpenAIResponses(OpenAIBackend):
                 response = await self._retrieve_response(call.response_id)
             except openai.NotFoundError:
                 await call.save_response_id("")
-                raise TransportError(self._describe_loss(), status=404) from None
+                advice = f"a server that stores no responses needs {CHAT_API_SETTING}"
+                loss = f"{self._server.host} lost a response in progress; it is requested again ({advice})"
+                raise TransportError(loss, status=404) from None
         return response
-
-    def _describe_loss(self) -> str:
-        advice = f"a server that stores no responses needs {CHAT_API_SETTING}"
-        return f"{self._server.host} lost a response in progress; it is requested again ({advice})"
 
     def _build_unsuitable_error(self, status: int, message: str) -> RequestRejected:
         advice = (

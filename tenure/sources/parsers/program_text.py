@@ -1,6 +1,5 @@
 """Build documents from the output of programs: the printed lines for quotes, then inputs and code."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from tenure.contracts.evidence.computing import ComputationRequest
@@ -37,9 +36,5 @@ def build_program_document(request: ComputationRequest, origin: str) -> Document
         form.add_paragraph("This is all that it printed:")
         form.add_literal(request.output)
     if request.artifacts:
-        form.add_paragraph(f"It made the files {_join_names(request.artifacts)}.")
+        form.add_paragraph(f"It made the files {', '.join(request.artifacts)}.")
     return Document(title=request.title, text=form.text, kind="prose")
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return ", ".join(names)

@@ -103,14 +103,11 @@ class FederatedSearch:
         except SearchUnavailable as busy:
             self._blocked_until[provider.name] = time.monotonic() + min(busy.retry_after, MAX_RETRY_AFTER_SECONDS)
             raise
-        self._cache_results(key, found)
-        return found
-
-    def _cache_results(self, key: CacheKey, found: list[SearchResult]) -> None:
         self._cache.pop(key, None)
         self._cache[key] = (time.monotonic() + CACHE_SECONDS, found)
         if len(self._cache) > self._max_cached:
             del self._cache[next(iter(self._cache))]
+        return found
 
 
 def _can_match_domains(provider: SearchProvider, request: WebSearchRequest) -> bool:

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
-from lxml.etree import _Element
-
 from tenure.algorithms.text.urls import InvalidUrlError, extract_host, is_in_domains
 from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.api_client import ApiClient, parse_json
@@ -62,7 +60,8 @@ class OpenSearchProvider:
         offered = {
             node.get("type", ""): node.get("template", "")
             for node in reversed(list(root.iter("{*}Url")))
-            if _is_search_template(node)
+            # Not the template of suggestions, nor one for POST.
+            if node.get("rel", "results") == "results" and node.get("method", "get").lower() == "get"
         }
         for kind in _FORMATS:
             if _has_search_terms(template := offered.get(kind, "")):
@@ -101,8 +100,3 @@ def _build_parameters(request: WebSearchRequest) -> dict[str, str]:
 
 def _has_search_terms(template: str) -> bool:
     return any(place["name"] == _TERMS for place in _PARAMETER.finditer(template))
-
-
-def _is_search_template(node: _Element) -> bool:
-    """Return whether a URL of a description is the template of a search with GET, and not of suggestions."""
-    return bool(node.get("rel", "results") == "results" and node.get("method", "get").lower() == "get")

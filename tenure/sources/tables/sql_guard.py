@@ -114,7 +114,7 @@ def _parse_select(sql: str, connection: duckdb.DuckDBPyConnection) -> str:
     try:
         statements = connection.extract_statements(sql)
     except duckdb.Error as error:
-        raise SqlRefused(_get_first_line(error)) from error
+        raise SqlRefused(str(error).strip().splitlines()[0]) from error
     if len(statements) != 1:
         raise SqlRefused(f"one statement is permitted, not {len(statements)}")
     if statements[0].type != duckdb.StatementType.SELECT:
@@ -207,7 +207,3 @@ def _get_function_name(node: dict[str, Any]) -> str:
 def _fold(name: str) -> str:
     """Return a name without the case of ASCII letters: the engine distinguishes all other letters."""
     return name.translate(_ASCII_LOWER)
-
-
-def _get_first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]

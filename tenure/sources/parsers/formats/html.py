@@ -61,7 +61,9 @@ def parse_web_page(markup: str, url: str) -> WebDocument:
     visible = collapse_whitespace(" ".join(_WORDS(tree)))
     document = _extract_main_text(tree)
     if not document.text:
-        document = replace(document, text=_extract_all_text(tree))
+        form = NormalFormWriter()
+        write_blocks(form, tree)
+        document = replace(document, text=form.text)
     if not document.text:
         raise Unreadable(NO_TEXT)
     return WebDocument(
@@ -87,12 +89,6 @@ def _extract_main_text(tree: HtmlElement) -> Document:
     read = parse_markdown(found.text or "")
     title = found.title or read.title or collapse_whitespace(tree.findtext(".//title") or "")
     return replace(read, title=title, author=found.author or "", published=found.date or "")
-
-
-def _extract_all_text(tree: HtmlElement) -> str:
-    form = NormalFormWriter()
-    write_blocks(form, tree)
-    return form.text
 
 
 def _choose_canonical_url(links: list[str], url: str) -> str:

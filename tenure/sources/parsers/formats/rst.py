@@ -180,8 +180,8 @@ def _find_leading_fields(tree: nodes.document, reader: "_TreeWriter") -> dict[st
         for child in container.children:
             if isinstance(child, nodes.field_list):
                 return {
-                    _get_field_name(field): collapse_whitespace(reader.words(field.children[1]))
-                    for field in child.findall(nodes.field)
+                    collapse_whitespace(name.astext()).lower(): collapse_whitespace(reader.words(body))
+                    for name, body in (field.children for field in child.findall(nodes.field))
                 }
             if not isinstance(child, nodes.title | nodes.comment | nodes.target | nodes.system_message):
                 break
@@ -194,10 +194,6 @@ def _find_title(fields: dict[str, str]) -> str:
     """Return the title; that of a Python Enhancement Proposal includes its number."""
     title = fields.get("title", "")
     return f"PEP {fields['pep']}: {title}" if title and "pep" in fields else title
-
-
-def _get_field_name(field: nodes.field) -> str:
-    return collapse_whitespace(field.children[0].astext()).lower()
 
 
 _FOOTNOTE_MARK = "\x00"
@@ -225,12 +221,15 @@ class _TreeWriter:
         self._visitors: tuple[tuple[Any, Callable[[Any, int], None]], ...] = (
             (nodes.section, lambda node, level: self._visit_children(node, level + 1)),
             (nodes.title, self._write_title),
-            ((nodes.literal_block, nodes.doctest_block, nodes.math_block), self._write_literal),
+            (
+                (nodes.literal_block, nodes.doctest_block, nodes.math_block),
+                lambda node, level: self.form.add_literal(self.words(node)),
+            ),
             ((nodes.bullet_list, nodes.enumerated_list), self._write_list),
             (nodes.definition_list_item, self._write_definition),
             ((nodes.field_list, nodes.option_list), self._write_pairs),
-            (nodes.line_block, self._write_line_block),
-            (nodes.row, self._write_row),
+            (nodes.line_block, lambda node, level: self.form.add_lines([*map(self.words, node.findall(nodes.line))])),
+            (nodes.row, lambda node, level: self.form.add_row([*map(self.words, node.children)])),
             (nodes.image, lambda node, level: self.form.add_paragraph(node.get("alt", ""))),
             (nodes.system_message, self._write_message),
             (nodes.TextElement, lambda node, level: self.form.add_paragraph(self.words(node))),
@@ -280,9 +279,6 @@ class _TreeWriter:
         else:
             self.form.add_paragraph(self.words(node))
 
-    def _write_literal(self, node: nodes.Element, level: int) -> None:
-        self.form.add_literal(self.words(node))
-
     def _write_list(self, node: nodes.Element, level: int) -> None:
         self.form.open_list(node.get("start", 1) if isinstance(node, nodes.enumerated_list) else None)
         for item in node.children:
@@ -313,12 +309,6 @@ class _TreeWriter:
             self._visit_children(body, level)
             self.form.close_item()
         self.form.close_list()
-
-    def _write_line_block(self, node: nodes.line_block, level: int) -> None:
-        self.form.add_lines([self.words(line) for line in node.findall(nodes.line)])
-
-    def _write_row(self, node: nodes.row, level: int) -> None:
-        self.form.add_row([self.words(entry) for entry in node.children])
 
     def _write_message(self, node: nodes.system_message, level: int) -> None:
         """Write the source text that docutils could not parse; for warnings, it is also elsewhere in the tree."""
