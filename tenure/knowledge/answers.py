@@ -28,23 +28,13 @@ class AnswerCipher(Protocol):
         """Return decrypted data, or None if no key decrypts it."""
 
 
-class _NoCipher:
-    """Store answers as plain text, like the rest of the knowledge base."""
-
-    def encrypt(self, data: bytes) -> bytes:
-        return data
-
-    def decrypt(self, data: bytes) -> bytes | None:
-        return data
-
-
 class AnswerCache:
     """Answers of all runs of one store; safe to share between threads, processes and machines."""
 
     def __init__(self, store: Store, max_age: timedelta, cipher: AnswerCipher | None = None) -> None:
         self._store = store
         self._max_age = max_age
-        self._cipher = cipher or _NoCipher()
+        self._cipher = cipher
 
     def load_answer(self, request: str, run: str) -> StoredAnswer | None:
         """Return the newest answer to a request that the keys decrypt, and store it for the run as well."""
@@ -56,7 +46,7 @@ class AnswerCache:
             self._store.replace_cache(ANSWERS, error)
             return None
         for row in sorted(rows, key=lambda row: str(row["created_at"]), reverse=True):
-            data = self._cipher.decrypt(row["answer"])
+            data = self._cipher.decrypt(row["answer"]) if self._cipher else row["answer"]
             if data is not None:
                 if all(row["run"] != run for row in rows):
                     self._write(request, run, data, row["created_at"])
@@ -73,7 +63,7 @@ class AnswerCache:
         self._write(request, run, answer.model_dump_json().encode(), created_at)
 
     def _write(self, request: str, run: str, data: bytes, created_at: str) -> None:
-        sealed = self._cipher.encrypt(data)
+        sealed = self._cipher.encrypt(data) if self._cipher else data
         row = {
             "key": hash_parts(request, run),
             "request": request,

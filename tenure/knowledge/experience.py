@@ -26,7 +26,9 @@ def recall_experience(
     request = request.model_copy(update={"memories": search.model_copy(update={"used_by": ""})})
     repeated = _find_repeated_runs(memories, retrieval, request)
     recalled = _search_runs(memories, request, repeated)
-    facts = _search_facts(memories, request, repeated)
+    # Facts are searched separately, so that they do not displace other memories.
+    known = {"kinds": known_facts.FACT_KINDS, "limit": known_facts.MAX_RECALLED_FACTS, "without_runs": repeated}
+    facts = memories.recall(request.memories.model_copy(update=known))
     memories.count_uses([recalled, facts], search)
     related = experience.find_related_runs(recalled.memories, request.run)
     runs = (*related, *experience.find_runs_by_facts(facts.memories, related, request.run))
@@ -75,10 +77,4 @@ def _search_runs(memories: "Memories", request: ExperienceRequest, without: tupl
         "include_strategies": True,
         "include_preferences": True,
     }
-    return memories.recall(request.memories.model_copy(update=wanted))
-
-
-def _search_facts(memories: "Memories", request: ExperienceRequest, without: tuple[RunId, ...]) -> MemorySearchReply:
-    """Return facts that earlier runs found; searched separately, so that they do not displace other memories."""
-    wanted = {"kinds": known_facts.FACT_KINDS, "limit": known_facts.MAX_RECALLED_FACTS, "without_runs": without}
     return memories.recall(request.memories.model_copy(update=wanted))

@@ -6,7 +6,7 @@ may need, so large folders of ordinary documents never exhaust it.
 """
 
 import threading
-from typing import Final, NamedTuple
+from typing import Final
 
 _FILE_CPU_SECONDS: Final = 20.0
 _FILE_CPU_SECONDS_PER_MB: Final = 5.0
@@ -19,17 +19,10 @@ _EXPECTED_SECONDS_PER_MB: Final = 4.0
 """Computing time that an ordinary document may need, several times what most formats do need."""
 
 
-class FileLimit(NamedTuple):
-    """Limits of the time for one file, in seconds."""
-
-    cpu_seconds: float
-    wall_seconds: float
-
-
-def limit_file(size: int, max_wall_seconds: float) -> FileLimit:
-    """Return the limit for a file of this size in bytes."""
+def limit_file(size: int, max_wall_seconds: float) -> tuple[float, float]:
+    """Return the computing time and the passed time for a file of this size in bytes, in seconds."""
     cpu = min(_FILE_CPU_SECONDS + _FILE_CPU_SECONDS_PER_MB * size / 1e6, _MAX_FILE_CPU_SECONDS)
-    return FileLimit(cpu, min(_WALL_FACTOR * cpu, max_wall_seconds))
+    return cpu, min(_WALL_FACTOR * cpu, max_wall_seconds)
 
 
 class ReadingBudget:
