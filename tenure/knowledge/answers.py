@@ -108,16 +108,8 @@ def delete_answers(store: Store, run: str) -> None:
 
 def trim_answers(store: Store, max_bytes: int, max_age: timedelta) -> int:
     """Remove the answers that are too old, and the oldest ones until the rest is small enough; return the number."""
-    rows = store.read_rows(ANSWERS, ["key", "size", "created_at"]).to_pylist()
-    rows.sort(key=lambda row: (row["created_at"], row["key"]), reverse=True)
     oldest = _format_oldest(max_age)
-    gone, total = [], 0
-    for row in rows:
-        total += row["size"] + _ROW_OVERHEAD_BYTES
-        if total > max_bytes or row["created_at"] < oldest:
-            gone.append(row["key"])
-    store.delete_rows_in(ANSWERS, "key", gone)
-    return len(gone)
+    return store.trim_rows(ANSWERS, "key", "created_at", max_bytes, _ROW_OVERHEAD_BYTES, oldest)
 
 
 _ROW_OVERHEAD_BYTES = 300

@@ -135,11 +135,9 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str:
         """Name of the back-end in reports."""
-        ...
 
     def get_price(self, role: str, tier: Tier) -> Price | None:
         """Return the price of the model that answers a role, or None if it is unknown."""
-        ...
 
     async def complete(self, request: ChatRequest, call: ModelCall) -> Completion:
         """Request one answer that follows a JSON schema as closely as the server can enforce it.
@@ -150,4 +148,3 @@ class ChatModel(Protocol):
             ContextOverflow: the prompt is too long.
             UnusableAnswer: the answer contains nothing to parse.
         """
-        ...

@@ -20,25 +20,20 @@ class EmbeddingModel(Protocol):
     @property
     def name(self) -> str:
         """Identity of the vector space."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Length of a vector."""
-        ...
 
     @property
     def max_tokens(self) -> int:
         """Longest input that the model reads, in its own tokens; longer input is truncated."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text, in order; shape (0, dimensions) for no text."""
-        ...
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of the whole text, without special tokens."""
-        ...
 
 
 @runtime_checkable
@@ -47,4 +42,3 @@ class TokenEmbedder(Protocol):
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return one array per text, in order, with a unit row for each token except the special ones."""
-        ...

@@ -92,6 +92,4 @@ class UnexpectedVectors(EmbeddingError):
     """A server returned another number or size of vectors than requested."""
 
     def __init__(self, model: str, expected: tuple[int, int], received: tuple[int, ...]) -> None:
-        """Store the shapes, rows first."""
         super().__init__(f"model {model!r} returned vectors of shape {received}, expected {expected}")
-        self.model, self.expected, self.received = model, expected, received

@@ -9,4 +9,3 @@ class RerankModel(Protocol):
 
     def score(self, query: str, documents: Sequence[str]) -> list[float]:
         """Return one score per document, in order; higher is better, on a scale of the model's own."""
-        ...

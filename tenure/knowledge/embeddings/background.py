@@ -7,18 +7,15 @@ other threads.
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from typing import TypeVar
 
 from tenure.algorithms.text.passage import Vectors
 from tenure.models.embedding import EmbeddingModel
 
 NICENESS = 5
 """Nice value of background threads: a third of the CPU time of a normal thread, or all of it if the CPU is idle."""
-
-T = TypeVar("T")
 
 
 class BackgroundModel:
@@ -30,21 +27,17 @@ class BackgroundModel:
         self.name, self.dimensions, self.max_tokens = model.name, model.dimensions, model.max_tokens
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of texts, shape (n, dimensions)."""
-        return run_in_background(lambda: self._model.embed(texts))
+        """Return unit vectors of texts, shape (n, dimensions), computed in a thread of low priority.
+
+        Threads that it starts inherit the priority. Threads have priorities of their own only on Linux; elsewhere they
+        run at normal priority.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="background", initializer=_lower_priority) as thread:
+            return thread.submit(self._model.embed, texts).result()
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text."""
         return self._model.count_tokens(text)
-
-
-def run_in_background(work: Callable[[], T]) -> T:
-    """Run a function in a low-priority thread and return its result; threads that it starts inherit the priority.
-
-    Threads have priorities of their own only on Linux; elsewhere the function runs at normal priority.
-    """
-    with ThreadPoolExecutor(1, thread_name_prefix="background", initializer=_lower_priority) as thread:
-        return thread.submit(work).result()
 
 
 def _lower_priority() -> None:

@@ -110,15 +110,7 @@ class PageCache:
 
 def trim_pages(store: Store, limit: int) -> int:
     """Remove the pages confirmed longest ago until the rest fits in `limit` bytes; return the number removed."""
-    rows = store.read_rows(PAGES, ["url", "size", "fetched_at"]).to_pylist()
-    rows.sort(key=lambda row: (row["fetched_at"], row["url"]), reverse=True)
-    gone, total = [], 0
-    for row in rows:
-        total += row["size"] + _ROW_OVERHEAD_BYTES
-        if total > limit:
-            gone.append(row["url"])
-    store.delete_rows_in(PAGES, "url", gone)
-    return len(gone)
+    return store.trim_rows(PAGES, "url", "fetched_at", limit, _ROW_OVERHEAD_BYTES)
 
 
 def format_time(when: datetime) -> str:

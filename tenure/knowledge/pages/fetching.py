@@ -49,7 +49,6 @@ class PageFetcher(Protocol):
         Raises:
             FetchError: the page cannot be fetched; the message gives the reason.
         """
-        ...
 
 
 class PageFetching:

@@ -98,7 +98,8 @@ def search(
     first = {hit.chunk: found.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
     reranked = reranker.rerank(store, chunks, request.query, request.rerank, first) if request.rerank.is_enabled else {}
     ranks = _ranks(order) if reranked else {}
-    results = list(_limit_results(_put_first(reranked, order), request))
+    hits = {hit.chunk: hit for hit in order}
+    results = list(_limit_results((hits[chunk] for chunk in dict.fromkeys([*reranked, *hits])), request))
     overlaps = _measure_overlaps(store, chunks, request.query, [hit.chunk for hit in results])
     return SearchReply(
         passages=tuple(
@@ -251,11 +252,6 @@ def _sorted(hits: Iterable[_Hit]) -> list[_Hit]:
 
 def _ranks(hits: Iterable[_Hit]) -> dict[str, int]:
     return {hit.chunk: rank for rank, hit in enumerate(hits, 1)}
-
-
-def _put_first(reranked: Mapping[str, float], hits: Sequence[_Hit]) -> list[_Hit]:
-    hit_of = {hit.chunk: hit for hit in hits}
-    return [hit_of[chunk] for chunk in dict.fromkeys([*reranked, *hit_of])]
 
 
 def _scores(hits: Iterable[_Hit]) -> dict[str, float]:

@@ -33,11 +33,9 @@ class SearchObserver(Protocol):
 
     def count_search(self, mode: str, seconds: float) -> None:
         """Count a search and its latency in seconds."""
-        ...
 
     def count_cache_lookups(self, hits: int, misses: int) -> None:
         """Count lookups in the embedding cache."""
-        ...
 
 
 class SearchMetrics:

@@ -15,8 +15,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 # The Rust part of the database reads this variable when it is loaded; it would log warnings to the terminal.
 os.environ.setdefault("LANCE_LOG", "error")
@@ -80,14 +81,6 @@ def quote_list(values: Sequence[str]) -> str:
     return "(" + ", ".join(map(quote_literal, values)) + ")"
 
 
-class _Derived(NamedTuple):
-    """Object in memory that was made from rows of tables."""
-
-    version: Hashable
-    rows: int
-    value: Any
-
-
 class Store:
     """Tables of one knowledge base; safe to share between threads and, by URI, between processes."""
 
@@ -102,7 +95,7 @@ class Store:
         self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}
         self._small_tables: dict[str, tuple[int, pa.Table]] = {}
-        self._derived: OrderedDict[str, _Derived] = OrderedDict()
+        self._derived: OrderedDict[str, tuple[Hashable, int, Any]] = OrderedDict()
         self._deriving = threading.Lock()
         # Interval 0: every read sees all earlier commits of other processes.
         options: dict[str, Any] = {
@@ -186,12 +179,12 @@ class Store:
         """
         with self._deriving:
             known = self._derived.get(name)
-            if known is None or known.version != version:
-                self._derived[name] = known = _Derived(version, rows, derive())
+            if known is None or known[0] != version:
+                self._derived[name] = known = (version, rows, derive())
             self._derived.move_to_end(name)
-            while len(self._derived) > 1 and sum(one.rows for one in self._derived.values()) > _MAX_DERIVED_ROWS:
+            while len(self._derived) > 1 and sum(size for _, size, _ in self._derived.values()) > _MAX_DERIVED_ROWS:
                 self._derived.popitem(last=False)
-            return cast(T, known.value)
+            return cast(T, known[2])
 
     def read_rows_in(
         self, name: str, columns: Sequence[str], column: str, values: Sequence[str], where: str = ""
@@ -290,6 +283,19 @@ class Store:
         """Delete the rows whose `column` is one of the values, except those that match the condition `unless`."""
         for part in _split(values):
             self.delete_rows(name, f"{column} IN {quote_list(part)}" + (f" AND NOT ({unless})" if unless else ""))
+
+    def trim_rows(self, name: str, key: str, time_column: str, max_bytes: int, row_bytes: int, oldest: str = "") -> int:
+        """Delete rows older than `oldest`, and the oldest until the rest is small enough; return their number.
+
+        A row takes its column `size` and `row_bytes` more.
+        """
+        rows = self.read_rows(name, [key, "size", time_column]).to_pylist()
+        rows.sort(key=lambda row: (row[time_column], row[key]), reverse=True)
+        sizes = accumulate(row["size"] + row_bytes for row in rows)
+        pairs = zip(rows, sizes, strict=True)
+        gone = [row[key] for row, size in pairs if size > max_bytes or row[time_column] < oldest]
+        self.delete_rows_in(name, key, gone)
+        return len(gone)
 
     def refresh_indexes(self, name: str) -> int:
         """Build missing indexes and add new rows to the others; return the number of indexes built.

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, NoReturn, TypeVar
 
 import httpx
@@ -36,24 +37,21 @@ class HttpConnections:
 
     def __init__(self, user_agent: str) -> None:
         self._user_agent = user_agent
-        self._client: httpx.AsyncClient | None = None
 
-    @property
+    @cached_property
     def client(self) -> httpx.AsyncClient:
         """HTTP client, created at the first use because its creation would slow down the start of a worker."""
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                headers={"User-Agent": self._user_agent, "Accept-Encoding": ACCEPT_ENCODING},
-                timeout=httpx.Timeout(60.0, connect=CONNECT_TIMEOUT_SECONDS),
-                follow_redirects=False,
-                trust_env=False,
-            )
-        return self._client
+        return httpx.AsyncClient(
+            headers={"User-Agent": self._user_agent, "Accept-Encoding": ACCEPT_ENCODING},
+            timeout=httpx.Timeout(60.0, connect=CONNECT_TIMEOUT_SECONDS),
+            follow_redirects=False,
+            trust_env=False,
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._client is not None:
-            await self._client.aclose()
+        if "client" in vars(self):
+            await self.client.aclose()
 
 
 @dataclass

@@ -73,12 +73,10 @@ class SearchProvider(Protocol):
     @property
     def name(self) -> str:
         """Name in settings and replies."""
-        ...
 
     @property
     def domains(self) -> tuple[str, ...]:
         """Domains of all its pages; empty for any domain."""
-        ...
 
     async def search(self, request: WebSearchRequest) -> list[SearchResult]:
         """Return the results of a search, best first.
@@ -86,7 +84,6 @@ class SearchProvider(Protocol):
         Raises:
             SearchError: the provider gave no answer.
         """
-        ...
 
 
 def build_result(
