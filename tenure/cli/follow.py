@@ -55,12 +55,7 @@ async def follow_workflow(
 ) -> T:
     """Show a workflow's progress until it ends, and return its result.
 
-    Args:
-        session: the server.
-        handle: the workflow, with the type of its result.
-        verbosity: amount of progress.
-        query: whether the workflow answers `progress`.
-        reporter: function that shows further progress in the meantime.
+    `query` says whether it answers `progress`; `reporter` shows further progress in the meantime.
 
     Raises:
         TenureError: the workflow failed.

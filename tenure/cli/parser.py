@@ -84,12 +84,7 @@ def build_parser() -> CommandParser:
 
 
 class _Group:
-    """Commands of the program or of a noun.
-
-    Args:
-        parser: parser of the program or of the noun.
-        starts: whether its commands start the local stack if it is needed and not running.
-    """
+    """Commands of the program or of a noun; with `starts`, they start the local stack if it is needed."""
 
     def __init__(self, parser: CommandParser, *, starts: bool) -> None:
         self._commands = parser.add_subparsers(required=True, metavar="COMMAND")

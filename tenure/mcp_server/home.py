@@ -18,11 +18,7 @@ McpContext = ServerRequestContext[Any, Any]
 
 
 class LazyHome:
-    """Home whose stack is started by the first request that needs it.
-
-    Args:
-        settings: settings of the home.
-    """
+    """Home whose stack is started by the first request that needs it."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

@@ -55,12 +55,7 @@ INSTRUCTIONS = (
 
 
 def build_server(home: LazyHome, *, has_connections: bool = True) -> Server[Subscriptions]:
-    """Return the server of a home.
-
-    Args:
-        home: the home.
-        has_connections: whether a client keeps one connection, on which earlier protocols notify of changes.
-    """
+    """Return the server of a home; with connections, it notifies clients of earlier protocols of changes."""
 
     def open_lifespan(_: Server[Subscriptions]) -> AbstractAsyncContextManager[Subscriptions]:
         return open_subscriptions(home)

@@ -51,11 +51,7 @@ async def open_subscriptions(home: LazyHome) -> AsyncIterator["Subscriptions"]:
 
 
 class Subscriptions:
-    """Subscriptions of the clients of a server.
-
-    Args:
-        home: home whose runs are observed.
-    """
+    """Subscriptions of the clients of a server to the runs of a home."""
 
     def __init__(self, home: LazyHome) -> None:
         self._home = home

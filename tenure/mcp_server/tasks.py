@@ -114,10 +114,7 @@ def register_tasks(server: Server[Any], home: LazyHome) -> None:
 async def describe_task(service: Service, details: RunDetails, *, elicits: bool) -> TaskState:
     """Return the state of a task, with its input requests or its result.
 
-    Args:
-        service: functions of the home.
-        details: the run.
-        elicits: whether the client can show a form to a person; other clients reply by the tool `steer`.
+    Only a client that `elicits` can show a form to a person; other clients reply by the tool `steer`.
     """
     task = _build_task(details)
     if task["status"] == "input_required" and not elicits:

@@ -93,14 +93,7 @@ class CitationNumbering:
         known: Sequence[SourceId] = (),
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Initialize the numbering.
-
-        Args:
-            sources: the stored sources by id.
-            context: number of context characters to keep on each side of a quote.
-            known: sources numbered by an earlier document, in order.
-            files: texts of the files on disk, by path, as far as they are readable.
-        """
+        """Number `sources` after those `known` to an earlier document; keep `context` characters next to each quote."""
         self._files = {uri: FileText(text) for uri, text in files.items()}
         self._sources = sources
         self._context = context
@@ -111,15 +104,7 @@ class CitationNumbering:
         """Removed citations with the reasons, in reading order."""
 
     def number_claims(self, draft: Draft, place: str) -> tuple[ResultClaim, ...]:
-        """Check and number the citations of a draft's claims.
-
-        Args:
-            draft: the text to number; drafts must be passed in reading order.
-            place: name of the report's part, for the notes.
-
-        Returns:
-            One claim for each of the draft's, in order.
-        """
+        """Check and number the citations of a draft's claims; drafts must be passed in reading order."""
         return tuple(
             self._claim(claim, place).model_copy(
                 update={
@@ -150,11 +135,7 @@ class CitationNumbering:
         return tuple(one for one in numbered if one.supporting and one.contradicting)
 
     def list_sources(self, suspicious: Collection[SourceId] = ()) -> tuple[SourceEntry, ...]:
-        """Return the cited sources by number.
-
-        Args:
-            suspicious: sources that are known to contain instructions to language models.
-        """
+        """Return the cited sources by number; `suspicious` ones contain instructions to language models."""
         self._suspicious.update(suspicious)
         return tuple(self._entry(source, n) for source, n in self._numbers.items() if source in self._cited)
 

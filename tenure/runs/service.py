@@ -92,23 +92,14 @@ async def open_service(settings: Settings) -> "Service":
 
 
 class Service(Session):
-    """Functions behind the faces.
-
-    Args:
-        place: server of the home.
-        client: an open connection; None to open one at the first use.
-    """
+    """Functions behind the faces; without an open connection, one is opened at the first use."""
 
     def __init__(self, place: ServerTarget, client: Client | None = None) -> None:
         super().__init__(place, client)
         self._progress = build_progress_query()
 
     async def start(self, request: StartRequest, *, digest: str = "") -> StartReply:
-        """Start a run.
-
-        Args:
-            request: the request.
-            digest: digest of the call of a client, by which its repetition is recognized; empty for none.
+        """Start a run; by the `digest` of a client's call, its repetition is recognized.
 
         Raises:
             UsedRunId: the id of the request belongs to another run.
@@ -145,9 +136,7 @@ class Service(Session):
     async def wait(self, run: str, report: Callable[[str], None]) -> Result:
         """Wait for the end of a run, also across an outage of the server, and return its result document.
 
-        Args:
-            run: id of the run.
-            report: receives a line if the server does not answer.
+        `report` receives a line if the server does not answer.
         """
         name = check_run(run)
         record = await open_run(self, name)

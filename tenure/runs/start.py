@@ -203,10 +203,7 @@ async def launch_run(
 ) -> tuple[WorkflowHandle[object, Result], tuple[str, ...]]:
     """Start a run after the checks that need a connection, and return it with notes.
 
-    Args:
-        session: the server.
-        planned: the run.
-        digest: digest of the call of a client, by which its repetition is recognized; empty for none.
+    By the `digest` of a client's call, its repetition is recognized.
 
     Raises:
         InvalidRequest: a corpus does not exist.

@@ -59,15 +59,7 @@ async def search_repair(
     report_progress: Callable[[RepairProgress], None],
     keep: Path,
 ) -> RepairReply:
-    """Search for a small edit with which a program passes all its tests.
-
-    Args:
-        sandbox: the sandbox for candidates.
-        request: the program and its tests.
-        progress: progress of an earlier search for the same program.
-        report_progress: callback for the progress.
-        keep: folder for artifacts, which are not used.
-    """
+    """Search for a small edit with which a program passes all its tests, after an earlier search for it."""
     clock = time.monotonic() - progress.seconds
     original = await _trace_original(sandbox, request)
     found = _iterate_candidates(request, original)

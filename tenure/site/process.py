@@ -47,14 +47,7 @@ def build_command(listener: int, lifeline: int) -> Sequence[str]:
 
 
 class PageSupervisor:
-    """Parent of the page.
-
-    Args:
-        listener: socket of the page.
-        command: command of the page.
-        max_silence: time in seconds without an answer after which the page is killed.
-        max_start: time in seconds until its first answer.
-    """
+    """Parent of the page."""
 
     def __init__(
         self,

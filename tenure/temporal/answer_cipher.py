@@ -7,11 +7,7 @@ from tenure.temporal.encryption import DecryptionError, EncryptionCodec
 
 
 class CodecCipher:
-    """Encryption by the codec of payloads.
-
-    Args:
-        codec: codec of the settings; None for plain text.
-    """
+    """Encryption by the codec of payloads; None for plain text."""
 
     def __init__(self, codec: EncryptionCodec | None) -> None:
         self._codec = codec

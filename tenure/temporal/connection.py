@@ -87,12 +87,7 @@ def get_namespace(settings: HomeSettings, profile: ClientConfigProfile) -> str:
 async def connect(
     settings: ConnectionSettings, runtime: Runtime | None = None, interceptors: Sequence[Interceptor] = ()
 ) -> Client:
-    """Connect to the configured server, or to the local one if none is configured.
-
-    Args:
-        settings: the server, the encryption and the owner.
-        runtime: runtime of a worker; None for that of a command.
-        interceptors: interceptors of the client and of its workers.
+    """Connect to the configured server, or to the local one if none is configured; a worker gives its runtime.
 
     Raises:
         CannotReach: the server does not answer in time or refuses the connection.

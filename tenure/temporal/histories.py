@@ -95,13 +95,7 @@ class RunSource(Protocol):
 
 
 class ServerRun:
-    """Run on a Temporal server.
-
-    Args:
-        client: connection to the server.
-        run_id: workflow id of the run.
-        execution: id of the execution; None for the latest one.
-    """
+    """Run on a Temporal server, by its workflow id; without an execution, the latest one."""
 
     def __init__(self, client: Client, run_id: str, execution: str | None = None) -> None:
         self._client, self._id, self._execution = client, run_id, execution

@@ -21,11 +21,7 @@ async def connect_owners(
 ) -> list[tuple[S, Client]]:
     """Return settings and a client for each owner whose namespace can be used; the log names the others.
 
-    Args:
-        settings: settings of a worker.
-        runtime: its runtime.
-        interceptors: its interceptors.
-        binds: whether it has a knowledge base, to which it binds the namespaces.
+    A worker with a knowledge base `binds` the namespaces to it.
 
     Raises:
         AccessRefused, NamespaceTaken: no namespace can be used; the error is that of the first.

@@ -45,12 +45,7 @@ class ProgressDisplay(Protocol):
 
 
 class LiveDisplay:
-    """View of a run that is redrawn in place.
-
-    Args:
-        console: terminal.
-        log: whether every change also remains as a line above the view.
-    """
+    """View of a run that is redrawn in place; with `log`, every change also remains as a line above it."""
 
     def __init__(self, console: Console, *, log: bool = False) -> None:
         self._spinner = Spinner("dots")

@@ -41,13 +41,7 @@ _SEPARATOR = " · "
 
 
 class LiveView:
-    """State of a run, drawn for the size of the window at each refresh.
-
-    Args:
-        spinner: sign of life, which continues its movement from view to view.
-        snapshot: the state.
-        events: latest events, the newest last.
-    """
+    """State of a run, drawn for the size of the window at each refresh, with its latest events, the newest last."""
 
     def __init__(self, spinner: Spinner, snapshot: RunSnapshot, events: Sequence[str] = ()) -> None:
         self._spinner = spinner
@@ -108,13 +102,7 @@ class LiveView:
 
 @dataclass
 class _Space:
-    """Lines of the window.
-
-    Args:
-        console: the window.
-        options: its width.
-        limit: number of lines that a view may have.
-    """
+    """Lines of the window, of which a view may have `limit`."""
 
     console: Console
     options: ConsoleOptions

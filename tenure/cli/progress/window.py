@@ -26,12 +26,7 @@ _WRAP = Segment("\x1b[?7h", control=[(ControlType.CURSOR_MOVE_TO_COLUMN, 0)])
 
 
 class WindowLive(Live):
-    """Live view that leaves nothing behind in a window that has become narrower.
-
-    Args:
-        view: the view.
-        console: terminal.
-    """
+    """Live view that leaves nothing behind in a window that has become narrower."""
 
     def __init__(self, view: RenderableType, console: Console) -> None:
         super().__init__(view, console=console, refresh_per_second=8, transient=True)
@@ -39,12 +34,7 @@ class WindowLive(Live):
 
 
 class _WindowRender(LiveRender):
-    """Last view with the widths of its lines.
-
-    Args:
-        view: the view.
-        console: terminal.
-    """
+    """Last view with the widths of its lines."""
 
     def __init__(self, view: RenderableType, console: Console) -> None:
         super().__init__(view)

@@ -25,12 +25,7 @@ NO_DIFFERENCE = "The two reports make the same statements from the same sources.
 
 
 def render_diff(found: RunDiff, base: PurePath | None = None) -> str:
-    """Render a difference as Markdown.
-
-    Args:
-        found: the difference.
-        base: folder to which paths of sources are shown relative if they are below it.
-    """
+    """Render a difference as Markdown."""
     parts = list(_parts(found, base))
     head = f"# Difference between {escape(found.a.id)} and {escape(found.b.id)}\n\n{_sides(found)}"
     return remove_control_characters("\n\n".join([head, *(parts or [NO_DIFFERENCE])]) + "\n")

@@ -12,12 +12,7 @@ from tenure.report.layout.tree import BlockNode, ListNode, ParagraphNode
 
 
 def compose_answer(answer: AskReply, base: PurePath | None = None) -> tuple[BlockNode, ...]:
-    """Compose the blocks of an answer.
-
-    Args:
-        answer: the answer.
-        base: folder to which paths of sources are shown relative if they are below it.
-    """
+    """Compose the blocks of an answer."""
     claims = ClaimLayout({source.n: source for source in answer.sources})
     sentences = (claim for claim in answer.claims if not claim.part)  # excerpts are quotes themselves
     cited = {(c.source, c.start, flatten(c.quote)) for claim in sentences for c in claim.citations}

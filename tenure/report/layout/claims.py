@@ -74,9 +74,7 @@ class ClaimLayout:
     def set_claims(self, claims: Sequence[ResultClaim], expected: ClaimKind = "fact") -> tuple[BlockNode, ...]:
         """Return claims as blocks; those below a sub-heading are a sub-part.
 
-        Args:
-            claims: the claims, in reading order.
-            expected: kind of claims that the heading of the text explains already, so that they have no remark.
+        Claims of the `expected` kind have no remark on it, since the heading of the text explains it.
         """
         blocks: list[BlockNode] = []
         for block in split_into_blocks(claims):

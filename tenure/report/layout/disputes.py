@@ -18,12 +18,7 @@ from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, 
 
 
 class DisputeLayout:
-    """Layout of the disputes of a report.
-
-    Args:
-        result: the result document.
-        claims: layout of its claims.
-    """
+    """Layout of the disputes of a report."""
 
     def __init__(self, result: Result, claims: ClaimLayout) -> None:
         self._titles = {source.n: flatten(source.title) for source in result.sources}

@@ -33,13 +33,7 @@ QUOTES_NOTE = (
 
 
 def list_references(sources: Sequence[SourceEntry], marks: CitationMarks, base: PurePath | None) -> tuple[Line, ...]:
-    """Return the sources with their labels: title, author, date, path or URL, day of reading.
-
-    Args:
-        sources: the sources, in the order of the list.
-        marks: format of the labels.
-        base: folder to which paths are shown relative if they are below it.
-    """
+    """Return the sources with their labels: title, author, date, path or URL, day of reading."""
     base = choose_base([source.uri for source in sources], base)
     return tuple(
         make_line(AnchorNode(source.n, marks.mark(source.n)), " ", describe_source(source, base)) for source in sources

@@ -35,11 +35,7 @@ def split_spans(text: str) -> tuple[TextSpan, ...]:
 
 
 def make_line(*pieces: str | InlineNode | Line) -> Line:
-    """Return a line of words with balanced code spans, and of nodes, without white space at its ends.
-
-    Args:
-        pieces: untrusted text, whose white space separates it from its neighbours, nodes, and lines.
-    """
+    """Return a line of nodes and untrusted text with its code spans, without white space at its ends."""
     nodes: list[InlineNode] = []
     for piece in pieces:
         if isinstance(piece, str):

@@ -54,13 +54,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 
 
 def render_docx(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> bytes:
-    """Render a result document as a Word document.
-
-    Args:
-        result: the result document.
-        base: folder to which paths of sources are shown relative if they are below it.
-        style: format of citation marks.
-    """
+    """Render a result document as a Word document."""
     report = compose_report(result, base, style)
     writer = _DocumentWriter()
     writer.write_report(report)
@@ -91,13 +85,7 @@ class _DocumentWriter:
         self._write_blocks((*report.head, *report.blocks))
 
     def _write_blocks(self, blocks: Iterable[BlockNode], level: int = 1, style: str | None = None) -> None:
-        """Write blocks.
-
-        Args:
-            blocks: the blocks.
-            level: level of the headings of parts.
-            style: style of paragraphs; None for the default.
-        """
+        """Write blocks, with headings from a level on."""
         for block in blocks:
             match block:
                 case PartNode():

@@ -32,13 +32,7 @@ _PARSER.add_render_rule("table_close", lambda *_: "</table></div>")
 
 
 def render_html(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> str:
-    """Render a result document as one HTML page.
-
-    Args:
-        result: the result document.
-        base: folder to which paths of sources are shown relative if they are below it.
-        style: format of citation marks.
-    """
+    """Render a result document as one HTML page."""
     sheet = load_sheet()
     template = make_environment(TEMPLATES).get_template("report.html.jinja")
     report = compose_report(result, base, style)
@@ -65,9 +59,7 @@ def make_environment(*folders: Path) -> Environment:
 def convert_markdown(text: str, level: int) -> Markup:
     """Return Markdown as HTML without links, images and markup of its own.
 
-    Args:
-        text: the Markdown.
-        level: level of its first headings among those of the page.
+    `level` is that of its first headings among those of the page.
     """
     tokens = _PARSER.parse(text)
     for token in tokens:

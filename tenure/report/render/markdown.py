@@ -41,34 +41,18 @@ from tenure.report.render.escaping import (
 
 
 def render_markdown(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> str:
-    """Render a result document as Markdown.
-
-    Args:
-        result: the result document.
-        base: folder to which paths of sources are shown relative if they are below it.
-        style: format of citation marks.
-    """
+    """Render a result document as Markdown."""
     report = compose_report(result, base, style)
     return f"# {escape(report.title)}\n\n{write_markdown((*report.head, *report.blocks))}\n"
 
 
 def render_answer(answer: AskReply, base: PurePath | None = None) -> str:
-    """Render the answer to a follow-up question as Markdown.
-
-    Args:
-        answer: the answer.
-        base: folder to which paths of sources are shown relative if they are below it.
-    """
+    """Render the answer to a follow-up question as Markdown."""
     return write_markdown(compose_answer(answer, base)) + "\n"
 
 
 def write_markdown(blocks: Iterable[BlockNode], level: int = 2) -> str:
-    """Return blocks as Markdown.
-
-    Args:
-        blocks: the blocks.
-        level: level of the headings of parts.
-    """
+    """Return blocks as Markdown, with headings from a level on."""
     return remove_control_characters("\n\n".join(text for block in blocks for text in _write_block(block, level)))
 
 

@@ -19,13 +19,7 @@ _TEMPLATE = Path(__file__).parent / "templates" / "report.typ"
 
 
 def render_pdf(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> bytes:
-    """Render a result document as a tagged PDF.
-
-    Args:
-        result: the result document.
-        base: folder to which paths of sources are shown relative if they are below it.
-        style: format of citation marks.
-    """
+    """Render a result document as a tagged PDF."""
     report = json.dumps(asdict(compose_report(result, base, style)), ensure_ascii=False)
     pdf = typst.compile(_read_template(), format="pdf", sys_inputs={"report": report, "unsourced": UNSOURCED})
     if not isinstance(pdf, bytes):

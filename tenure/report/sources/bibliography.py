@@ -64,22 +64,12 @@ def parse_year(published: str) -> str:
 
 
 def render_bibtex(sources: Sequence[SourceEntry], base: PurePath | None = None) -> str:
-    """Render the sources as a BibTeX file.
-
-    Args:
-        sources: the references.
-        base: folder to which paths are shown relative if they are below it.
-    """
+    """Render the sources as a BibTeX file."""
     return "\n".join(_bibtex_entry(key, source, base) for key, source in zip(_make_keys(sources), sources, strict=True))
 
 
 def render_csl_json(sources: Sequence[SourceEntry], base: PurePath | None = None) -> str:
-    """Render the sources as CSL-JSON, the format of citation managers and Pandoc.
-
-    Args:
-        sources: the references.
-        base: folder to which paths are shown relative if they are below it.
-    """
+    """Render the sources as CSL-JSON, the format of citation managers and Pandoc."""
     items = [_csl_item(key, source, base) for key, source in zip(_make_keys(sources), sources, strict=True)]
     return json.dumps(items, indent=2, ensure_ascii=False) + "\n"
 

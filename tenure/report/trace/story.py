@@ -28,13 +28,7 @@ R = TypeVar("R", bound=Contract)
 
 
 def build_trace(head: RunHead, story: Story, result: Result | None) -> Trace:
-    """Build the trace of a run.
-
-    Args:
-        head: facts that its server or archive knows.
-        story: records of the run.
-        result: its result; None if it has none.
-    """
+    """Build the trace of a run from what its server or archive knows, its records, and its result if it has one."""
     outline = next(iter(_select(story, TracedOutline)), None)
     cycles = _build_cycles(story)
     return Trace(

@@ -85,14 +85,7 @@ def format_seconds(seconds: float) -> str:
 
 
 class _Drawing:
-    """The image: a column of labels, rows of bars, and a line of tokens.
-
-    Args:
-        seconds: length of the time axis.
-        rows: number of rows.
-        words: description for screen readers.
-        has_tokens: whether there is a line of tokens.
-    """
+    """The image: a column of labels, rows of bars, and a line of tokens."""
 
     def __init__(self, seconds: float, rows: int, words: str, *, has_tokens: bool) -> None:
         self._seconds = seconds

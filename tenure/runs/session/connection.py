@@ -63,12 +63,7 @@ async def open_session(place: ServerTarget) -> Client:
 
 
 class Session:
-    """Server of a home, with the connection to it.
-
-    Args:
-        place: the server.
-        client: an open connection; None to open one at the first use, which reconnects itself.
-    """
+    """Server of a home, with a connection that reconnects itself; without one, it is opened at the first use."""
 
     def __init__(self, place: ServerTarget, client: Client | None = None) -> None:
         self.place, self.settings = place, place.settings
@@ -96,17 +91,9 @@ async def start_unique_workflow(
     busy: str,
     priority: Priority = Priority.default,
 ) -> WorkflowHandle[object, T]:
-    """Start a workflow of which one at a time may run under its id, and return it.
+    """Start a workflow of which one at a time may run under its id, and return it with the type of its result.
 
-    Args:
-        session: the server.
-        workflow: type of the workflow.
-        request: its input.
-        kind: type of its result.
-        id: its id.
-        summary: line that the web UI shows with it.
-        busy: error if it is running already.
-        priority: its priority.
+    The web UI shows `summary`; `busy` is the error if it is running already.
 
     Raises:
         TenureError: it is running already, or the server refuses.
@@ -136,16 +123,9 @@ async def run_workflow(
     summary: str,
     limit: timedelta | None = None,
 ) -> T:
-    """Run a workflow to its end and return its result.
+    """Run a workflow to its end and return its result, of the given type.
 
-    Args:
-        session: the server.
-        workflow: type of the workflow.
-        request: its input.
-        kind: type of its result.
-        action: beginning of its id.
-        summary: line that the web UI shows with it.
-        limit: time for the result, including the start of a worker; None for no limit.
+    Its id begins with `action`, the web UI shows `summary`, and `limit` includes the start of a worker.
 
     Raises:
         Unreachable: no worker answers.

@@ -27,12 +27,7 @@ INGESTION_ACTIVITIES = ("ingest_corpus", "embed_corpus", "embed_for_question")
 async def read_snapshot(
     client: Client, handle: WorkflowHandle[Any, Any], query: RunQuery[RunProgress] | None = None
 ) -> RunSnapshot:
-    """Return the state of a workflow, as far as it answers.
-
-    Args:
-        client: connection to the server.
-        handle: the workflow.
-        query: query of its progress; None for a workflow that answers none.
+    """Return the state of a workflow, as far as it answers; without a query, it is not asked for progress.
 
     Raises:
         RPCError: the server does not answer, or the workflow does not exist.

@@ -51,12 +51,7 @@ class _Answer(Generic[T]):
 
 
 class RunQuery(Generic[T]):
-    """A query with the latest answers of the workflows that it was sent to.
-
-    Args:
-        name: name of the query.
-        type: type of its result.
-    """
+    """A query with the latest answers of the workflows that it was sent to."""
 
     def __init__(self, name: str, type: type[T]) -> None:
         self._name, self._type = name, type

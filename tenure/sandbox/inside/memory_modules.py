@@ -13,13 +13,7 @@ class MemoryFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(
         self, folder: str, sources: Mapping[str, str], compile_module: Callable[[str, str], types.CodeType]
     ) -> None:
-        """Initialize the finder.
-
-        Args:
-            folder: folder that the modules name as their place.
-            sources: source of each file by its relative path.
-            compile_module: function that compiles a file by its path and source.
-        """
+        """Find the sources by their relative paths; modules name `folder` as their place."""
         self._folder, self._sources, self._compile = folder, sources, compile_module
         self.added_names: dict[str, Any] = {}
         """Names added to each module."""

@@ -61,12 +61,7 @@ class RequestMissing(ArchiveError):
 
 
 class RunArchiver:
-    """Writer of the archive.
-
-    Args:
-        client: connection to the server.
-        runs: the archive.
-    """
+    """Writer of the archive."""
 
     def __init__(self, client: Client, runs: ArchivedRuns) -> None:
         self._client, self._runs = client, runs

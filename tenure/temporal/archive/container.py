@@ -97,12 +97,7 @@ class ArchivedDocument(BaseModel):
 
 
 class ArchivedRunSource:
-    """Finished run in an archive.
-
-    Args:
-        document: the run.
-        converter: data converter that decodes the payloads.
-    """
+    """Finished run in an archive."""
 
     def __init__(self, document: ArchivedDocument, converter: DataConverter) -> None:
         self._document, self._converter = document, converter

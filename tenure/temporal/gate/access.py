@@ -160,13 +160,7 @@ class AccessPolicy:
 
 
 class AccessGate:
-    """Access control before an application.
-
-    Args:
-        app: the application.
-        policy: rules of access.
-        headers: headers of every response that does not set them itself.
-    """
+    """Access control before an application; `headers` are added to responses that do not set them."""
 
     def __init__(self, app: ASGIApp, policy: AccessPolicy, headers: Headers = SECURITY_HEADERS) -> None:
         self._app, self._policy, self._headers = app, policy, headers

@@ -99,14 +99,7 @@ class _BoundedProtocol(H11Protocol):
 async def serve_app(
     app: ASGIApp, *listeners: socket.socket, timeouts: Timeouts | None = None, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[None]:
-    """Serve an application on listening sockets inside the `with` block.
-
-    Args:
-        app: the application.
-        listeners: the sockets, which are closed afterwards.
-        timeouts: time limits.
-        tls: encryption of connections over the network; None for none.
-    """
+    """Serve an application on listening sockets inside the `with` block, which closes them."""
     config = Config(
         app,
         http=_BoundedProtocol,

@@ -26,10 +26,6 @@ class UserListener(socket.socket):
 
     The loops of asyncio, and so every server on them, take `ConnectionAbortedError` for a client that has gone. The
     table is that of the network in which this object is created.
-
-    Args:
-        fileno: descriptor of a listening socket.
-        users: ids of the users that may connect.
     """
 
     def __init__(self, fileno: int, users: frozenset[int]) -> None:

@@ -263,10 +263,7 @@ class _Relay:
 async def relay_requests(accepted: socket.socket, server: Address, namespaces: Mapping[str, str]) -> None:
     """Relay the permitted requests of an accepted connection until it ends; the socket is closed in any case.
 
-    Args:
-        accepted: connection of the client.
-        server: address of the server.
-        namespaces: namespaces by the hashes of the keys of their owners.
+    `namespaces` are those of the owners by the hashes of their keys.
 
     Raises:
         OSError: the server refuses the connection.

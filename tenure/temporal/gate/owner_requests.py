@@ -51,11 +51,7 @@ class ForeignRequest(Exception):
 
 
 def find_namespace(namespaces: Mapping[str, str], authorization: str) -> str:
-    """Return the namespace of the owner of a key.
-
-    Args:
-        namespaces: namespaces by the hashes of keys.
-        authorization: header of the request.
+    """Return the namespace of the owner of the key in an authorization header, among those by the hashes of keys.
 
     Raises:
         ForeignRequest: the key is unknown.

@@ -38,13 +38,7 @@ _HIDDEN_RESPONSE_HEADERS = {name.encode() for name, _ in SECURITY_HEADERS}
 
 
 def build_web_ui(policy: AccessPolicy, server: Address, home: Path) -> AccessGate:
-    """Return the application that shows the web UI.
-
-    Args:
-        policy: rules of access.
-        server: address of the web UI.
-        home: home whose worker decrypts payloads.
-    """
+    """Return the application that shows the web UI, and payloads that the worker of the home decrypts."""
     codec = Proxy("codec", policy, f"no worker with encryption keys runs: run `{PROGRAM} up`", home)
     web_ui = Proxy(f"{server[0]}:{server[1]}", policy, f"the Temporal server does not answer: run `{PROGRAM} status`")
     routes = [
@@ -55,13 +49,9 @@ def build_web_ui(policy: AccessPolicy, server: Address, home: Path) -> AccessGat
 
 
 class Proxy:
-    """Application that passes requests on to another server.
+    """Application that passes requests on to another server, which does not see the cookie of the policy.
 
-    Args:
-        host: host and port of the server.
-        policy: rules of access, whose cookie the server does not see.
-        absence: sentence about a server that accepts no connection.
-        home: home on whose Unix socket the codec server listens; None for a server on a port.
+    `absence` is said of a server that accepts no connection; the codec server listens on a Unix socket of a home.
     """
 
     def __init__(self, host: str, policy: AccessPolicy, absence: str, home: Path | None = None) -> None:

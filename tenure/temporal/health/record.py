@@ -34,10 +34,7 @@ def save_record(home: Path, pid: int, host: str, port: int) -> None:
 def load_record(home: Path, pid: int, started_at: float) -> tuple[str, int] | None:
     """Return host and port of a worker's health, or None if it has recorded none yet.
 
-    Args:
-        home: home of the worker.
-        pid: its process id.
-        started_at: its start in seconds since the epoch; an older record is of another process with this id.
+    A record that is older than the start of the process is that of another one with its id.
     """
     path = home / FOLDER / str(pid)
     with suppress(OSError, ValueError, KeyError, TypeError):
