@@ -6,7 +6,7 @@ by the settings of the worker: no text of people, no owner and no id. The export
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 from tenure.contracts.evidence.web import FetchStatus, ProviderStatus
 from tenure.contracts.result.result import ResultStatus
@@ -106,72 +106,43 @@ _FILE_RESULTS = ("added", "changed", "unchanged", "removed", "skipped")
 _INITIAL_OUTCOMES: tuple[CallOutcome, ...] = ("answered", "fallback", "unavailable", "rejected")
 
 
-class _Counter(Protocol):
-    """Counter of a meter."""
-
-    def add(self, value: int, additional_attributes: dict[str, str | int | float | bool] | None = None) -> None: ...
-
-
-class _Gauge(Protocol):
-    """Gauge of a meter."""
-
-    def set(self, value: float, additional_attributes: dict[str, str | int | float | bool] | None = None) -> None: ...
-
-
-class _Histogram(Protocol):
-    """Histogram of a meter."""
-
-    def record(
-        self, value: float, additional_attributes: dict[str, str | int | float | bool] | None = None
-    ) -> None: ...
-
-
 class MetricFactory(Protocol):
     """Part of the SDK's `MetricMeter` that creates the product's metrics."""
 
-    def create_counter(self, name: str, description: str | None = None) -> _Counter:
+    def create_counter(self, name: str, description: str | None = None) -> Any:
         """Return the counter of a name."""
-        ...
 
-    def create_gauge_float(self, name: str, description: str | None = None) -> _Gauge:
+    def create_gauge_float(self, name: str, description: str | None = None) -> Any:
         """Return the gauge of a name."""
-        ...
 
-    def create_histogram_float(self, name: str, description: str | None = None) -> _Histogram:
+    def create_histogram_float(self, name: str, description: str | None = None) -> Any:
         """Return the histogram of a name."""
-        ...
 
 
 class MetricRecorder:
-    """Recorder of the product's metrics, shared by all threads of a process."""
+    """Recorder of the product's metrics, shared by all threads of a process; a meter without an export does nothing."""
 
     def __init__(self, meter: MetricFactory) -> None:
-        """Create all metrics with `meter`; a meter without an export records nothing."""
-        self._counters, self._gauges, self._histograms = (
-            dict[str, _Counter](),
-            dict[str, _Gauge](),
-            dict[str, _Histogram](),
-        )
-        for metric in ALL_METRICS:
-            match metric.kind:
-                case "counter":
-                    self._counters[metric.name] = meter.create_counter(metric.name, metric.description)
-                case "gauge":
-                    self._gauges[metric.name] = meter.create_gauge_float(metric.name, metric.description)
-                case "histogram":
-                    self._histograms[metric.name] = meter.create_histogram_float(metric.name, metric.description)
+        create = {
+            "counter": meter.create_counter,
+            "gauge": meter.create_gauge_float,
+            "histogram": meter.create_histogram_float,
+        }
+        self._instruments = {
+            metric.name: create[metric.kind](metric.name, metric.description) for metric in ALL_METRICS
+        }
 
     def count(self, metric: Metric, *labels: str, value: int = 1) -> None:
         """Increase a counter; the values of the labels are in the order of the metric."""
-        self._counters[metric.name].add(value, dict(zip(metric.labels, labels, strict=True)))
+        self._instruments[metric.name].add(value, dict(zip(metric.labels, labels, strict=True)))
 
     def set(self, metric: Metric, value: float, *labels: str) -> None:
         """Set a gauge."""
-        self._gauges[metric.name].set(value, dict(zip(metric.labels, labels, strict=True)))
+        self._instruments[metric.name].set(value, dict(zip(metric.labels, labels, strict=True)))
 
     def record(self, metric: Metric, value: float, *labels: str) -> None:
         """Add a value to a histogram."""
-        self._histograms[metric.name].record(value, dict(zip(metric.labels, labels, strict=True)))
+        self._instruments[metric.name].record(value, dict(zip(metric.labels, labels, strict=True)))
 
     def count_search(self, mode: str, seconds: float) -> None:
         """Record the duration of a search in the knowledge base."""

@@ -68,15 +68,30 @@ class Backend(Protocol):
 
 
 class ContainedSandbox:
-    """Sandbox that uses the isolation of a back-end."""
+    """Sandbox that uses the isolation of a back-end.
 
-    def __init__(self, backend: Backend, runtime: Runtime) -> None:
+    `prepare` creates the environment of programs at the first use, and returns what then replaces back-end and runtime.
+    The self-test does not need it, so a starting worker does not wait for packages.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        runtime: Runtime,
+        prepare: Callable[[], tuple[Backend, Runtime] | None] | None = None,
+    ) -> None:
         self._backend = backend
         self.runtime = runtime
+        self._prepare = prepare
+        self._preparing = asyncio.Lock()
         self._pool = ThreadPoolExecutor(max_workers=MAX_CONCURRENT_SANDBOXES, thread_name_prefix="sandbox")
 
     async def run(self, program: Program, keep: Path) -> SandboxOutcome:
         """Run a program and store its artifacts in a folder."""
+        await self._get_ready()
+        return await self._run(program, keep)
+
+    async def _run(self, program: Program, keep: Path) -> SandboxOutcome:
         try:
             argv = self.runtime.build_command(program.language, program.entry, program.args)
         except LookupError as error:
@@ -100,10 +115,11 @@ class ContainedSandbox:
 
     async def check(self) -> SandboxSelfTest:
         """Test the isolation itself."""
-        return await selftest.check(self.run, self._backend.isolation, self.runtime)
+        return await selftest.check(self._run, self._backend.isolation, self.runtime)
 
     async def _test(self, batch: CandidateBatch, keep: Path | None) -> tuple[SandboxOutcome, ...]:
         """Test candidates, and keep the artifacts of the last one."""
+        await self._get_ready()
         nonce = secrets.token_hex(16)
         try:
             judge, job = self._judge(batch, nonce)
@@ -126,6 +142,16 @@ class ContainedSandbox:
         seen = await self._observe(job, units, batch.limits, keep, goes_on, True)
         outcomes = [add_notes(outcome, batch, number) for number, outcome in enumerate(judge_candidates(seen, judge))]
         return tuple(one.model_copy(update={"isolation": self._backend.isolation}) for one in outcomes)
+
+    async def _get_ready(self) -> None:
+        if self._prepare is None:
+            return
+        async with self._preparing:
+            if self._prepare is not None:
+                replaced = await asyncio.to_thread(self._prepare)
+                if replaced is not None:
+                    self._backend, self.runtime = replaced
+                self._prepare = None
 
     def _judge(
         self, batch: CandidateBatch, nonce: str

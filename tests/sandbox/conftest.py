@@ -8,7 +8,7 @@ import pytest
 
 from tenure.contracts.sandbox import SandboxSelfTest
 from tenure.sandbox.base import NoSandbox
-from tenure.sandbox.choice import make_bubblewrap_sandbox
+from tenure.sandbox.choice import make_bubblewrap
 from tenure.sandbox.engine import ContainedSandbox
 from tenure.sandbox.runtime import find_current
 from tenure.settings import Settings
@@ -18,7 +18,8 @@ from tenure.settings import Settings
 def made() -> ContainedSandbox:
     """Make the sandbox of this process."""
     settings = Settings()
-    return make_bubblewrap_sandbox(settings, find_current(settings))
+    runtime = find_current(settings)
+    return ContainedSandbox(make_bubblewrap(settings, runtime), runtime)
 
 
 @cache

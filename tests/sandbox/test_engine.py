@@ -446,6 +446,18 @@ async def test_the_isolation_works_on_this_machine(box: ContainedSandbox) -> Non
     assert any(name.startswith("numpy ") for name in found.packages)
 
 
+async def test_the_environment_is_created_for_the_first_program(box: ContainedSandbox, tmp_path: Path) -> None:
+    """The self-test of a starting worker waits for no packages, and only the first program has them created."""
+    created: list[str] = []
+    lazy = ContainedSandbox(box._backend, box.runtime, lambda: created.append("packages"))
+    program = Program(files=(InputFile(name="a.py", text="pass"),), entry="a.py")
+
+    assert (await lazy.check()).usable
+    assert created == []
+    assert [(await lazy.run(program, tmp_path)).verdict for _ in range(2)] == ["passed", "passed"]
+    assert created == ["packages"]
+
+
 SUPERVISOR = """
 import asyncio, sys
 from pathlib import Path

@@ -8,7 +8,6 @@ from tenure.contracts.result.diff import (
     ChangedConclusion,
     ChangedFinding,
     ChangedMetric,
-    CitedSource,
     DiffSide,
     DiffStatement,
     RunDiff,
@@ -16,7 +15,6 @@ from tenure.contracts.result.diff import (
 )
 from tenure.report.layout.marks import STATUS_WORDS
 from tenure.report.layout.references import make_address
-from tenure.report.layout.text import format_words, make_line
 from tenure.report.render.escaping import escape, escape_cell, format_code_block
 from tenure.report.render.markdown import write_line
 
@@ -92,10 +90,6 @@ def _only(side: DiffSide, base: PurePath | None) -> Iterator[str]:
     for what, items in lists:
         if lines := "\n".join(f"- {item}" for item in items):
             yield f"## {what} of {escape(side.id)} alone\n\n{lines}"
-
-
-def _source(source: CitedSource, base: PurePath | None) -> str:
-    return write_line(make_line(format_words(source.title), ", ", make_address(source.uri, base)))
 
 
 def _contradiction(one: UnsharedContradiction) -> str:

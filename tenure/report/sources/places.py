@@ -3,9 +3,10 @@
 import re
 from collections import Counter
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from tenure.algorithms.text.printable import flatten
+from tenure.contracts.result.result import ResultCitation
 
 _HEADING = re.compile(r"^(?P<level>#{1,6}) +(?P<name>\S.*)$", re.MULTILINE)
 """Heading in the stored text of a document."""
@@ -24,30 +25,6 @@ class FilePlace(NamedTuple):
     """Number of its first line, from 1; of its first words in a row that occur once if it is written with markup."""
     offset: int | None
     """Number of characters before it in the file; None if it is written with markup."""
-
-
-class QuotePosition(Protocol):
-    """Position of a quote as a result document states it."""
-
-    @property
-    def start(self) -> int:
-        """Offset of the first character in the stored text."""
-        ...
-
-    @property
-    def page(self) -> int | None:
-        """Page, if the source has pages."""
-        ...
-
-    @property
-    def line(self) -> int | None:
-        """Line in the file, if it is known."""
-        ...
-
-    @property
-    def heading(self) -> str:
-        """Nearest heading."""
-        ...
 
 
 def find_heading(text: str, offset: int) -> str:
@@ -98,10 +75,10 @@ def _list_phrases(text: str) -> list[tuple[tuple[str, ...], int]]:
     return [(tuple(word[0] for word in row), row[0].start()) for row in rows]
 
 
-def describe_place(position: QuotePosition) -> str:
+def describe_place(citation: ResultCitation) -> str:
     """Return the place of a quote in words: page, line or offset in the stored text, and heading."""
-    page = f"page {position.page}, " if position.page else ""
-    heading = f", under “{flatten(position.heading)}”" if position.heading else ""
-    if position.line is None:
-        return f"{page}from character {position.start}{heading}"
-    return f"{page}line {position.line}{heading}"
+    page = f"page {citation.page}, " if citation.page else ""
+    heading = f", under “{flatten(citation.heading)}”" if citation.heading else ""
+    if citation.line is None:
+        return f"{page}from character {citation.start}{heading}"
+    return f"{page}line {citation.line}{heading}"

@@ -1,7 +1,5 @@
 """Render the trace of a run as one self-contained HTML page: its timeline, its cycles, its calls and its story."""
 
-from typing import NamedTuple
-
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.research.trace import CallKind, Trace
 from tenure.report.render.html import (
@@ -23,42 +21,6 @@ _KIND_NAMES: dict[CallKind, str] = {
 }
 
 
-class CycleRow(NamedTuple):
-    """Research cycle in numbers."""
-
-    number: int
-    """Number, from 1."""
-    searches: int
-    """Queries."""
-    accepted: int
-    """Accepted passages."""
-    coverage: tuple[tuple[str, float], ...]
-    """Topics with their coverage, from 0 to 1."""
-    gain: str
-    """Information gain; empty if unknown."""
-    decision: str
-    """Reason to continue or to end; empty if none was needed."""
-
-
-class CallRow(NamedTuple):
-    """Call in numbers."""
-
-    start: str
-    """Time from the start of the run."""
-    seconds: str
-    """Duration in seconds."""
-    name: str
-    """Name of the role or of the activity."""
-    part: str
-    """Part of the run."""
-    tokens: str
-    """Tokens; empty for none."""
-    cost: str
-    """Cost; empty if unknown."""
-    failure: str
-    """Reason of a failure."""
-
-
 def render_trace_page(trace: Trace) -> str:
     """Render a trace as one HTML page."""
     sheet = load_sheet()
@@ -75,8 +37,8 @@ def render_trace_page(trace: Trace) -> str:
             timeline=draw_timeline(trace),
             has_tokens=any(call.tokens for call in trace.calls),
             kinds=[(kind, _KIND_NAMES[kind]) for kind in _KIND_NAMES if any(call.kind == kind for call in trace.calls)],
-            cycles=_list_cycles(trace),
-            calls=_list_calls(trace),
+            bars=list_bars(trace),
+            format_seconds=format_seconds,
             story=convert_markdown(story, level=2),
         )
     )
@@ -96,32 +58,3 @@ def _list_facts(trace: Trace) -> list[tuple[str, str]]:
         ("Cycles", str(len(trace.cycles)) if trace.cycles else ""),
     ]
     return [(name, value) for name, value in facts if value]
-
-
-def _list_cycles(trace: Trace) -> list[CycleRow]:
-    return [
-        CycleRow(
-            number=cycle.number,
-            searches=sum(len(task.queries) for plan in cycle.plans for task in plan.tasks),
-            accepted=len(cycle.accepted),
-            coverage=tuple((flatten(topic), share) for topic, share in cycle.coverage.items()),
-            gain="" if cycle.gain is None else f"{cycle.gain:.2f}",
-            decision=flatten(cycle.decision.reasoning) if cycle.decision else "",
-        )
-        for cycle in trace.cycles
-    ]
-
-
-def _list_calls(trace: Trace) -> list[CallRow]:
-    return [
-        CallRow(
-            start=format_seconds(bar.start),
-            seconds=f"{bar.end - bar.start:.2f}",
-            name=bar.call.name.replace("_", " "),
-            part=flatten(bar.call.part),
-            tokens=f"{bar.call.tokens:,}" if bar.call.tokens else "",
-            cost="" if bar.call.cost_usd is None else f"${bar.call.cost_usd:.4f}",
-            failure=flatten(bar.call.failure),
-        )
-        for bar in list_bars(trace)
-    ]
