@@ -41,46 +41,37 @@ class ReportSource(Protocol):
     @property
     def uri(self) -> str:
         """Path or URL."""
-        ...
 
     @property
     def title(self) -> str:
         """Title."""
-        ...
 
     @property
     def author(self) -> str:
         """Author; empty if unknown."""
-        ...
 
     @property
     def published(self) -> str:
         """Date of publication; empty if unknown."""
-        ...
 
     @property
     def accessed(self) -> str:
         """Time of reading, ISO 8601 in UTC."""
-        ...
 
     @property
     def kind(self) -> str:
         """`prose` or `code`."""
-        ...
 
     @property
     def derived(self) -> bool:
         """Whether a run produced it, so that it is not a document."""
-        ...
 
     @property
     def text(self) -> str:
         """Stored text; offsets count its characters."""
-        ...
 
     def find_page(self, offset: int) -> int | None:
         """Return the number of the page at an offset, or None if the source has no pages."""
-        ...
 
 
 class CitationNumbering:

@@ -31,7 +31,6 @@ class Sandbox(Protocol):
         Raises:
             SetupFailed: the sandbox could not be set up.
         """
-        ...
 
     async def test(self, trial: TestRun, keep: Path) -> SandboxOutcome:
         """Test a candidate and store its artifacts in a folder.
@@ -39,7 +38,6 @@ class Sandbox(Protocol):
         Raises:
             SetupFailed: the sandbox could not be set up.
         """
-        ...
 
     async def test_all(self, batch: CandidateBatch) -> tuple[SandboxOutcome, ...]:
         """Test candidates one after the other; candidates that were not reached have no outcome.
@@ -47,8 +45,6 @@ class Sandbox(Protocol):
         Raises:
             SetupFailed: the sandbox could not be set up.
         """
-        ...
 
     async def check(self) -> SandboxSelfTest:
         """Test the isolation itself; a sandbox whose isolation fails must not be used."""
-        ...

@@ -60,11 +60,9 @@ class Backend(Protocol):
 
     def make_control_group(self, limits: SandboxLimits) -> RunGroup | None:
         """Create the control group of a run, or return None."""
-        ...
 
     def start(self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None) -> StartedSandbox:
         """Start a sandbox whose driver waits for its job."""
-        ...
 
 
 class ContainedSandbox:

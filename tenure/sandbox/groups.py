@@ -43,21 +43,17 @@ class RunGroup(Protocol):
 
     def add_process(self, pid: int) -> None:
         """Add a process to the group, if it was not started in it."""
-        ...
 
     @property
     def has_exceeded_limit(self) -> bool:
         """Whether the kernel killed a process for its memory."""
-        ...
 
     @property
     def peak_mib(self) -> float | None:
         """Peak memory use in MiB, or None if it is not known."""
-        ...
 
     def remove(self) -> None:
         """Remove the group after all of its processes have ended."""
-        ...
 
 
 class GroupSource(NamedTuple):

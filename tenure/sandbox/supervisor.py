@@ -43,19 +43,15 @@ class StartedSandbox(Protocol):
 
     def mark_ready(self) -> None:
         """Register that the driver runs and waits."""
-        ...
 
     def kill(self) -> None:
         """Kill everything in the sandbox."""
-        ...
 
     def measure_memory(self, limit_mib: int) -> MemoryUse | None:
         """Return the memory in use, exact above a limit; None if the back-end itself limits it."""
-        ...
 
     def close(self) -> None:
         """Release resources after everything has ended."""
-        ...
 
 
 @dataclass

@@ -3,8 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.spinner import Spinner
@@ -22,70 +21,8 @@ _MAX_EVENTS = 100
 _EVENT_LENGTH = 300
 
 
-class ProgressDisplay(Protocol):
-    """Output of progress."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def show(self, snapshot: RunSnapshot) -> None:
-        """Show a snapshot."""
-        ...
-
-    def say(self, line: str) -> None:
-        """Print a permanent line that a person needs to know."""
-        ...
-
-    def report(self, line: str) -> None:
-        """Print a permanent line about progress."""
-        ...
-
-
-class LiveDisplay:
-    """View of a run that is redrawn in place; with `log`, every change also remains as a line above it."""
-
-    def __init__(self, console: Console, *, log: bool = False) -> None:
-        self._spinner = Spinner("dots")
-        self._live = WindowLive(LiveView(self._spinner, RunSnapshot()), console)
-        self._log = PlainDisplay(console, verbose=True) if log else None
-        self._events: deque[str] = deque(maxlen=_MAX_EVENTS)
-        self._last_event = ""
-        self._meter = SpeedMeter()
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
-
-    def show(self, snapshot: RunSnapshot) -> None:
-        """Draw the view again."""
-        if self._log is not None:
-            self._log.show(snapshot)
-        snapshot = replace(snapshot, speed=self._meter.describe(snapshot))
-        event = snapshot.progress.last if snapshot.progress else ""
-        if event and event != self._last_event and self._log is None:
-            self._events.append(f"{format_duration(snapshot.seconds)} {truncate_line(event, _EVENT_LENGTH)}")
-        self._last_event = event
-        self._live.update(LiveView(self._spinner, snapshot, tuple(self._events)))
-
-    def say(self, line: str) -> None:
-        """Print a line above the view."""
-        self._live.console.print(Text(line))
-
-    def report(self, line: str) -> None:
-        """Print a line above the view."""
-        self.say(line)
-
-
 class PlainDisplay:
-    """One line per change, for logs and pipes."""
+    """Output of progress: one line per change, for logs and pipes."""
 
     def __init__(self, console: Console, *, verbose: bool = False) -> None:
         self._console = console
@@ -96,28 +33,58 @@ class PlainDisplay:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exit: object) -> None:
         return None
 
     def show(self, snapshot: RunSnapshot) -> None:
+        """Show a snapshot."""
+        self._draw(replace(snapshot, speed=self._meter.describe(snapshot)))
+
+    def say(self, line: str) -> None:
+        """Print a permanent line that a person needs to know."""
+        self._console.print(Text(line), soft_wrap=True)
+
+    def report(self, line: str) -> None:
+        """Print a permanent line about progress."""
+        self.say(line)
+
+    def _draw(self, snapshot: RunSnapshot) -> None:
         """Print the changes since the last snapshot."""
-        snapshot = replace(snapshot, speed=self._meter.describe(snapshot))
         for line in self._iterate_lines(snapshot):
             self.say(f"[{format_duration(snapshot.seconds)}] {line}")
         self._last = snapshot
 
-    def say(self, line: str) -> None:
-        """Print a line."""
-        self._console.print(Text(line), soft_wrap=True)
-
-    def report(self, line: str) -> None:
-        """Print a line."""
-        self.say(line)
-
     def _iterate_lines(self, snapshot: RunSnapshot) -> Iterator[str]:
         return iterate_changes(self._last, snapshot, verbose=self._verbose)
+
+
+class LiveDisplay(PlainDisplay):
+    """View of a run that is redrawn in place; with `log`, every change also remains as a line above it."""
+
+    def __init__(self, console: Console, *, log: bool = False) -> None:
+        super().__init__(console, verbose=True)
+        self._spinner = Spinner("dots")
+        self._live = WindowLive(LiveView(self._spinner, RunSnapshot()), console)
+        self._has_log = log
+        self._events: deque[str] = deque(maxlen=_MAX_EVENTS)
+        self._last_event = ""
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *exit: object) -> None:
+        self._live.stop()
+
+    def _draw(self, snapshot: RunSnapshot) -> None:
+        """Draw the view again."""
+        if self._has_log:
+            super()._draw(snapshot)
+        event = snapshot.progress.last if snapshot.progress else ""
+        if event and event != self._last_event and not self._has_log:
+            self._events.append(f"{format_duration(snapshot.seconds)} {truncate_line(event, _EVENT_LENGTH)}")
+        self._last_event = event
+        self._live.update(LiveView(self._spinner, snapshot, tuple(self._events)))
 
 
 class QuietDisplay(PlainDisplay):
@@ -133,7 +100,7 @@ class QuietDisplay(PlainDisplay):
         """Print nothing."""
 
 
-def choose_display(console: Console, verbosity: Verbosity = "normal") -> ProgressDisplay:
+def choose_display(console: Console, verbosity: Verbosity = "normal") -> PlainDisplay:
     """Return the live view for a terminal on which the cursor can be moved, plain lines otherwise."""
     if verbosity == "quiet":
         return QuietDisplay(console)
