@@ -95,11 +95,8 @@ class RunReply(Contract):
     """State of a run."""
 
     id: str
-    """Id."""
     question: str
-    """Question."""
     status: str
-    """Status."""
     state: str
     """Activity or end of the run in one line."""
     is_running: bool

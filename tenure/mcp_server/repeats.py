@@ -29,38 +29,27 @@ _ID_DIGITS = 12
 
 
 @dataclass(frozen=True)
-class RequestedRun:
-    """Request of a call for a run."""
-
-    request: StartRequest
-    """The question or task, with the conditions of the run."""
-    is_new: bool = False
-    """Whether another run starts even if the same request is running."""
-
-
-@dataclass(frozen=True)
 class StartedRun:
     """Run of a call."""
 
     id: str
-    """Id."""
     is_joined: bool = False
     """Whether an earlier call has started it."""
 
 
-async def start_or_join(service: Service, requested: RequestedRun) -> StartedRun:
+async def start_or_join(service: Service, request: StartRequest, *, is_new: bool) -> StartedRun:
     """Start a run, or return the one that an earlier call with the same request has started.
 
-    A chosen id returns its run also after the end; without one, only a running run is joined.
+    A chosen id returns its run also after the end; without one, only a running run is joined, and none if `is_new`.
 
     Raises:
         InvalidRequest: the chosen id belongs to a run with another request.
         TenureError: the run cannot be started.
     """
-    digest = compute_digest(requested.request, service.place.settings)
-    if requested.request.id is not None:
-        return await _start_named(service, requested, digest)
-    return await _start_unnamed(service, requested, digest)
+    digest = compute_digest(request, service.place.settings)
+    if request.id is not None:
+        return await _start_named(service, request, check_run(request.id), digest, is_new=is_new)
+    return await _start_unnamed(service, request, digest, is_new=is_new)
 
 
 def compute_digest(request: StartRequest, settings: ConnectionSettings) -> str:
@@ -75,18 +64,16 @@ def compute_digest(request: StartRequest, settings: ConnectionSettings) -> str:
     return hmac.new(key.encode(), json.dumps(content, sort_keys=True).encode(), hashlib.sha256).hexdigest()
 
 
-async def _start_named(service: Service, requested: RequestedRun, digest: str) -> StartedRun:
+async def _start_named(service: Service, request: StartRequest, name: str, digest: str, *, is_new: bool) -> StartedRun:
     """Start or return the run with the id that the client has chosen."""
-    assert requested.request.id is not None, "the caller has checked it"
-    name = check_run(requested.request.id)
     # Looked for first: the documents of a run that has ended may be gone.
     record = await find_run(service, name)
     if record is None:
         try:
-            return StartedRun((await service.start(requested.request, digest=digest)).id)
+            return StartedRun((await service.start(request, digest=digest)).id)
         except UsedRunId:
             record = await open_run(service, name)
-    if requested.is_new:
+    if is_new:
         raise InvalidRequest(f"the id {name} is in use: leave out `new` to continue with its run, or choose another id")
     if not await _is_repeated(service, record, digest):
         raise InvalidRequest(
@@ -96,12 +83,11 @@ async def _start_named(service: Service, requested: RequestedRun, digest: str) -
     return StartedRun(record.id, is_joined=True)
 
 
-async def _start_unnamed(service: Service, requested: RequestedRun, digest: str) -> StartedRun:
+async def _start_unnamed(service: Service, request: StartRequest, digest: str, *, is_new: bool) -> StartedRun:
     """Start a run with an id made from its request, or join the running one."""
-    request = requested.request
     name = make_id(request.question, request.mode, service.place.settings, suffix=digest[:_ID_DIGITS])
     running, number = await _find_latest(service, check_run(name))
-    if running and not requested.is_new and await _joins(service, running, digest):
+    if running and not is_new and await _joins(service, running, digest):
         return StartedRun(running, is_joined=True)
     while True:
         number += 1
@@ -110,7 +96,7 @@ async def _start_unnamed(service: Service, requested: RequestedRun, digest: str)
             return StartedRun((await service.start(request.model_copy(update={"id": chosen}), digest=digest)).id)
         except UsedRunId:
             # Another call was faster, or only the archive still has the run.
-            if not requested.is_new and await _joins(service, chosen, digest):
+            if not is_new and await _joins(service, chosen, digest):
                 return StartedRun(chosen, is_joined=True)
 
 

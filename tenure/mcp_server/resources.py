@@ -99,11 +99,7 @@ async def read_version(service: Service, uri: str) -> str:
 
 
 def _parse_uri(uri: str) -> tuple[str, str]:
-    """Return the run of a URI, and the suffix of a part of it, which is empty for its state.
-
-    Raises:
-        InvalidRequest: there is no such resource.
-    """
+    """Return the run of a URI, and the suffix of a part of it, which is empty for its state."""
     found = _RUN.fullmatch(uri)
     part = (found[2] or "") if found else ""
     if found is None or all(part != suffix for suffix, *_ in TEMPLATES):

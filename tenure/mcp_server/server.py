@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -33,8 +34,9 @@ from tenure.mcp_server.replies import build_error
 from tenure.mcp_server.resources import list_resources, list_templates, read_resource
 from tenure.mcp_server.subscriptions import Subscriptions, open_subscriptions
 from tenure.mcp_server.tasks import TaskState, create_task, register_tasks, supports_tasks
-from tenure.mcp_server.tools import TOOLS, call_tool
+from tenure.mcp_server.tools import TOOLS, build_request
 from tenure.runs.errors import TenureError
+from tenure.runs.messages import validate_request
 from tenure.site.server import HEADERS
 from tenure.temporal.gate.access import AccessGate, AccessPolicy
 from tenure.temporal.gate.access_key import load_key
@@ -109,11 +111,7 @@ def build_server(home: LazyHome, *, has_connections: bool = True) -> Server[Subs
 
 
 async def _call(home: LazyHome, context: McpContext, params: CallToolRequestParams) -> CallToolResult | TaskState:
-    """Return the result of a call, or the task that it has started.
-
-    Raises:
-        MCPError: there is no such tool.
-    """
+    """Return the result of a call, or the task that it has started."""
     tool = TOOLS.get(params.name)
     if tool is None:
         raise MCPError(code=INVALID_PARAMS, message=f"there is no tool {params.name[:100]!r}: {', '.join(TOOLS)}")
@@ -123,13 +121,13 @@ async def _call(home: LazyHome, context: McpContext, params: CallToolRequestPara
         await context.session.report_progress(next(steps), message=line)
 
     try:
-        arguments = tool.parse(params.arguments or {})
+        arguments: Any = validate_request(tool.arguments, params.arguments or {})
         service = await home.open()
-        if tool.starts is not None and supports_tasks(context):
-            return await create_task(service, tool.starts(arguments))
-    except TenureError as error:
+        if tool.mode is not None and supports_tasks(context):
+            return await create_task(service, build_request(tool.mode, arguments), is_new=arguments.new)
+        return await tool.handler(service, arguments, report)
+    except TenureError as error:  # a refusal is a result that the model can read
         return build_error(str(error))
-    return await call_tool(service, tool, arguments, report)
 
 
 async def serve_stdio(home: LazyHome) -> None:

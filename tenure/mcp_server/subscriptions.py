@@ -164,10 +164,6 @@ class Subscriptions:
 
 
 def _check_number(number: int) -> None:
-    """Check the number of subscribed resources.
-
-    Raises:
-        MCPError: there are too many.
-    """
+    """Check the number of subscribed resources."""
     if number > MAX_RESOURCES:
         raise MCPError(code=INVALID_PARAMS, message=f"subscribe to at most {MAX_RESOURCES} resources")

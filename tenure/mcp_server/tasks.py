@@ -23,9 +23,9 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from tenure.contracts.run.control import InputRequest, OutlineTopic, RunCommand
 from tenure.mcp_server.home import LazyHome, McpContext, convert_errors
-from tenure.mcp_server.repeats import RequestedRun, start_or_join
+from tenure.mcp_server.repeats import start_or_join
 from tenure.mcp_server.replies import build_run_result, describe_request, describe_state
-from tenure.runs.messages import RunDetails
+from tenure.runs.messages import RunDetails, StartRequest
 from tenure.runs.service import Service
 
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -42,7 +42,6 @@ class TaskParams(RequestParams):
     """Parameters of `tasks/get` and `tasks/cancel`."""
 
     task_id: str
-    """Id of the task."""
 
 
 class UpdateTaskParams(TaskParams):
@@ -66,13 +65,13 @@ def _shows_forms(context: McpContext) -> bool:
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
-async def create_task(service: Service, requested: RequestedRun) -> TaskState:
+async def create_task(service: Service, request: StartRequest, *, is_new: bool) -> TaskState:
     """Start or join a run and return it as a task.
 
     Raises:
         TenureError: the run cannot be started.
     """
-    started = await start_or_join(service, requested)
+    started = await start_or_join(service, request, is_new=is_new)
     details = await service.describe(started.id)
     return {"resultType": "task", **_build_task(details)}
 
@@ -191,11 +190,7 @@ def _make_key(request: InputRequest) -> str:
 
 
 def _check_client(context: McpContext) -> None:
-    """Check that a client may use the methods of tasks.
-
-    Raises:
-        MCPError: it speaks an earlier protocol, or does not declare the extension.
-    """
+    """Check that a client may use the methods of tasks."""
     if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=context.method)
     require_client_extension(context, EXTENSION)

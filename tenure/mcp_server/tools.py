@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mcp.types import CallToolResult, Tool, ToolAnnotations
@@ -22,10 +23,9 @@ from tenure.mcp_server.messages import (
     StatusReply,
     SteerArguments,
 )
-from tenure.mcp_server.repeats import RequestedRun, start_or_join
-from tenure.mcp_server.replies import build_error, build_result, build_run_result, describe_state
+from tenure.mcp_server.repeats import start_or_join
+from tenure.mcp_server.replies import build_result, build_run_result, describe_state
 from tenure.report.render.markdown import render_answer
-from tenure.runs.errors import TenureError
 from tenure.runs.messages import (
     AskBody,
     PassageList,
@@ -49,19 +49,17 @@ class ServedTool:
     """A tool that clients may call."""
 
     name: str
-    """Name."""
     description: str
     """Description for the model that chooses tools."""
     arguments: type[BaseModel]
-    """Model of the arguments."""
     reply: type[Contract]
     """Model of the structured content of a result."""
     handler: ToolHandler
     """Function that performs a call to its end."""
     annotations: ToolAnnotations
     """Hints for clients."""
-    starts: Callable[[Any], RequestedRun] | None = None
-    """Function that returns the run that a call starts; None for a tool that starts no run."""
+    mode: RunMode | None = None
+    """Path of the run that a call starts; None for a tool that starts no run."""
 
     def describe(self) -> Tool:
         """Return the tool as clients list it."""
@@ -72,22 +70,6 @@ class ServedTool:
             output_schema=self.reply.model_json_schema(mode="serialization"),
             annotations=self.annotations,
         )
-
-    def parse(self, arguments: dict[str, Any]) -> BaseModel:
-        """Return the arguments of a call.
-
-        Raises:
-            InvalidRequest: they do not fit the model.
-        """
-        return validate_request(self.arguments, arguments)
-
-
-async def call_tool(service: Service, tool: ServedTool, arguments: BaseModel, report: SendProgress) -> CallToolResult:
-    """Perform a call; a refusal is a result that the model can read."""
-    try:
-        return await tool.handler(service, arguments, report)
-    except TenureError as error:
-        return build_error(str(error))
 
 
 async def wait_for_run(service: Service, run_id: str, seconds: float, report: SendProgress) -> RunDetails:
@@ -104,32 +86,22 @@ async def wait_for_run(service: Service, run_id: str, seconds: float, report: Se
     return last
 
 
-def _request_research(arguments: Starting) -> RequestedRun:
-    return _build_request("research", arguments)
+def build_request(mode: RunMode, arguments: Starting) -> StartRequest:
+    """Return the request of a call that starts a run.
+
+    Raises:
+        InvalidRequest: a value does not fit.
+    """
+    given = arguments.model_dump(exclude=set(Starting.model_fields), exclude_unset=True)
+    return validate_request(StartRequest, {"mode": mode} | given)
 
 
-def _request_program(arguments: Starting) -> RequestedRun:
-    return _build_request("code", arguments)
-
-
-def _build_request(mode: RunMode, arguments: Starting) -> RequestedRun:
-    own = set(Starting.model_fields)
-    return RequestedRun(
-        validate_request(StartRequest, {"mode": mode} | arguments.model_dump(exclude=own, exclude_unset=True)),
-        is_new=arguments.new,
-    )
-
-
-def _make_starter(build: Callable[[Any], RequestedRun]) -> ToolHandler:
-    """Return the handler of a tool that starts or joins a run and waits for it."""
-
-    async def start(service: Service, arguments: Starting, report: SendProgress) -> CallToolResult:
-        started = await start_or_join(service, build(arguments))
-        await report(f"run {started.id}" + (", which an earlier call has started" if started.is_joined else ""))
-        details = await wait_for_run(service, started.id, arguments.wait_seconds, report)
-        return await build_run_result(service, details)
-
-    return start
+async def _start(service: Service, arguments: Starting, report: SendProgress, *, mode: RunMode) -> CallToolResult:
+    """Start or join a run, and wait for it."""
+    started = await start_or_join(service, build_request(mode, arguments), is_new=arguments.new)
+    await report(f"run {started.id}" + (", which an earlier call has started" if started.is_joined else ""))
+    details = await wait_for_run(service, started.id, arguments.wait_seconds, report)
+    return await build_run_result(service, details)
 
 
 async def _ask(service: Service, arguments: AskArguments, report: SendProgress) -> CallToolResult:
@@ -195,9 +167,9 @@ TOOLS = {
             + _REPEATING,
             ResearchArguments,
             StatusReply,
-            _make_starter(_request_research),
+            partial(_start, mode="research"),
             _STARTING,
-            _request_research,
+            "research",
         ),
         ServedTool(
             "code",
@@ -205,9 +177,9 @@ TOOLS = {
             "the result is its report with the program. " + _REPEATING,
             CodeArguments,
             StatusReply,
-            _make_starter(_request_program),
+            partial(_start, mode="code"),
             _STARTING,
-            _request_program,
+            "code",
         ),
         ServedTool(
             "ask",
