@@ -202,11 +202,7 @@ def _build_endpoint(service: Service, operation: ApiOperation) -> Callable[[Requ
 
 
 async def _read_arguments(request: Request, operation: ApiOperation) -> dict[str, Any]:
-    """Return the arguments of the function of an operation.
-
-    Raises:
-        InvalidRequest: the body is not JSON, or the request does not fit.
-    """
+    """Return the arguments of the function of an operation."""
     given: dict[str, Any] = dict(request.path_params)
     if operation.request is None:
         return given

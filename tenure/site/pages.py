@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
@@ -29,7 +29,6 @@ from tenure.runs.messages import (
     IngestBody,
     MemoryFilter,
     RememberBody,
-    RunDetails,
     RunFilter,
     RunPair,
     SourceRange,
@@ -73,12 +72,12 @@ def build_routes(service: Service) -> list[Route]:
         route("/static/{name}", _send_static),
         route("/favicon.ico", _send_no_icon),
         route("/runs", _start_run, "POST"),
-        route("/runs/{run:path}/live", _show_live),
+        route("/runs/{run:path}/live", partial(_show_run, template="live.html.jinja")),
         route("/runs/{run:path}/found", _show_found),
         route("/runs/{run:path}/steer", _steer_run, "POST"),
         route("/runs/{run:path}/report", _show_report),
         route("/runs/{run:path}/sources/{number:int}", _show_source),
-        route("/runs/{run:path}/questions", _show_questions),
+        route("/runs/{run:path}/questions", partial(_show_conversation, template="questions.html.jinja")),
         route("/runs/{run:path}/questions", _ask_question, "POST"),
         route("/runs/{run:path}/conversation", _show_conversation),
         route("/runs/{run:path}/fork", _show_fork),
@@ -87,7 +86,7 @@ def build_routes(service: Service) -> list[Route]:
         route("/diff", _show_diff),
         route("/corpora", _show_corpora),
         route("/corpora", _ingest, "POST"),
-        route("/corpora/live", _show_ingestions),
+        route("/corpora/live", partial(_show_corpora, template="ingestions.html.jinja")),
         route("/memories", _show_memories),
         route("/memories", _remember, "POST"),
         route("/memories/forget", _forget, "POST"),
@@ -128,14 +127,19 @@ async def _start_run(service: Service, request: Request) -> Response:
     return _redirect(get_run_path(started.id))
 
 
-async def _show_run(service: Service, request: Request) -> Response:
+async def _show_run(service: Service, request: Request, template: str = "run.html.jinja") -> Response:
     details = await service.describe(request.path_params["run"])
-    return _render("run.html.jinja", **_describe(service, details), effect=request.query_params.get("effect", ""))
-
-
-async def _show_live(service: Service, request: Request) -> Response:
-    details = await service.describe(request.path_params["run"])
-    return _render("live.html.jinja", **_describe(service, details))
+    progress = details.progress
+    return _render(
+        template,
+        run_id=details.id,
+        details=details,
+        progress=progress,
+        phase=describe_phase(progress) if progress else "",
+        usage=describe_usage(progress) if progress else "",
+        temporal="" if details.is_archived else service.place.build_run_link(details.id),
+        effect=request.query_params.get("effect", ""),
+    )
 
 
 async def _show_found(service: Service, request: Request) -> Response:
@@ -173,15 +177,9 @@ async def _show_source(service: Service, request: Request) -> Response:
     return _render("source.html.jinja", run_id=run_id, passage=passage)
 
 
-async def _show_questions(service: Service, request: Request) -> Response:
+async def _show_conversation(service: Service, request: Request, template: str = "conversation.html.jinja") -> Response:
     run_id = check_run(request.path_params["run"])
-    conversation = await service.read_conversation(run_id)
-    return _render("questions.html.jinja", run_id=run_id, conversation=conversation)
-
-
-async def _show_conversation(service: Service, request: Request) -> Response:
-    run_id = check_run(request.path_params["run"])
-    return _render("conversation.html.jinja", run_id=run_id, conversation=await service.read_conversation(run_id))
+    return _render(template, run_id=run_id, conversation=await service.read_conversation(run_id))
 
 
 async def _ask_question(service: Service, request: Request) -> Response:
@@ -209,12 +207,8 @@ async def _show_diff(service: Service, request: Request) -> Response:
     return _render("diff.html.jinja", a=a, b=b, diff=found, runs=(await service.list_runs(RunFilter())).runs)
 
 
-async def _show_corpora(service: Service, request: Request) -> Response:
-    return _render("corpora.html.jinja", listed=await service.list_corpora())
-
-
-async def _show_ingestions(service: Service, request: Request) -> Response:
-    return _render("ingestions.html.jinja", listed=await service.list_corpora())
+async def _show_corpora(service: Service, request: Request, template: str = "corpora.html.jinja") -> Response:
+    return _render(template, listed=await service.list_corpora())
 
 
 async def _ingest(service: Service, request: Request) -> Response:
@@ -241,30 +235,13 @@ async def _forget(service: Service, request: Request) -> Response:
     return _redirect("/memories")
 
 
-def _describe(service: Service, details: RunDetails) -> dict[str, Any]:
-    """Return the values of the templates of a run."""
-    progress = details.progress
-    return {
-        "run_id": details.id,
-        "details": details,
-        "progress": progress,
-        "phase": describe_phase(progress) if progress else "",
-        "usage": describe_usage(progress) if progress else "",
-        "temporal": "" if details.is_archived else service.place.build_run_link(details.id),
-    }
-
-
 def get_run_path(run_id: str) -> str:
     """Return the path of a run's page."""
     return f"/runs/{quote(run_id, safe='')}"
 
 
 async def _read_form(request: Request) -> Form:
-    """Return the fields of a form.
-
-    Raises:
-        InvalidRequest: the body is no form.
-    """
+    """Return the fields of a form."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise InvalidRequest("the body must be a form")
     try:
@@ -294,17 +271,13 @@ def _redirect(path: str) -> Response:
 
 def _render(template: str, code: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response:
     """Return a page."""
-    text = _environment().get_template(template).render(**_globals(), **values)
-    return Response(text, code, media_type="text/html")
-
-
-def _globals() -> dict[str, Any]:
-    return {"asset": _build_asset_path, "run_path": get_run_path}
+    return Response(_environment().get_template(template).render(**values), code, media_type="text/html")
 
 
 @cache
 def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
+    environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path}
     environment.filters |= {"answer": compose_answer, "draft": convert_markdown}
     environment.filters |= {"duration": format_duration, "line": truncate_line, "memory_note": describe_status}
     return environment

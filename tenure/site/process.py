@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from types import FrameType
 
 PROBE_INTERVAL_SECONDS = 2.0
@@ -90,12 +89,16 @@ class PageSupervisor:
 
     def _watch(self, page: subprocess.Popen[bytes]) -> bool:
         """Ask the page until it ends or is silent for too long; return whether it has answered."""
+        # Only now: this import takes as much memory as everything else in this process.
+        from tenure.temporal.health.probe import request_status
+
+        timeout = min(PROBE_TIMEOUT_SECONDS, self._max_silence)
         answered, deadline = False, time.monotonic() + self._max_start
         while True:
             try:
                 code = page.wait(min(PROBE_INTERVAL_SECONDS, self._max_silence / 2))
             except subprocess.TimeoutExpired:
-                if self._answers():
+                if request_status(self._listener.getsockname()[1], "/", timeout) is not None:
                     answered, deadline = True, time.monotonic() + self._max_silence
                 elif time.monotonic() > deadline:
                     print(f"the page (process {page.pid}) hangs and is killed", file=sys.stderr, flush=True)
@@ -104,21 +107,6 @@ class PageSupervisor:
             else:
                 print(f"the page (process {page.pid}) ended with code {code}", file=sys.stderr, flush=True)
                 return answered
-
-    def _answers(self) -> bool:
-        """Return whether the page gives any answer over HTTP."""
-        # Only now: this import takes as much memory as everything else in this process.
-        import http.client
-
-        host, port = self._listener.getsockname()[:2]
-        timeout = min(PROBE_TIMEOUT_SECONDS, self._max_silence)
-        with closing(http.client.HTTPConnection(host, port, timeout=timeout)) as connection:
-            try:
-                connection.request("GET", "/")
-                connection.getresponse()
-            except (OSError, http.client.HTTPException):
-                return False
-        return True
 
 
 def end_with_parent(lifeline: int) -> None:

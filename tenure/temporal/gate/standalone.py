@@ -9,12 +9,10 @@ cookies are compared with it. `--link` prints a link that opens the web UI for a
 
 import argparse
 import asyncio
-import http.client
 import os
 import socket
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from http import HTTPStatus
 
 from tenure.private_files import PRIVATE_UMASK, make_private
@@ -25,6 +23,7 @@ from tenure.temporal.gate.http_server import serve_app, wait_for_stop_signal
 from tenure.temporal.gate.listeners import listen
 from tenure.temporal.gate.peers import Address
 from tenure.temporal.gate.web_ui import build_web_ui
+from tenure.temporal.health.probe import request_status
 
 LINK_COMMAND = "docker compose exec ui-gate python -m tenure.temporal.gate.standalone --link"
 
@@ -41,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.umask(PRIVATE_UMASK)
     settings = Settings()
     if chosen.check:
-        return 0 if _answers(settings.ui_port) else 1
+        # It refuses a request without a cookie.
+        return 0 if request_status(settings.ui_port, "/", timeout=5) == HTTPStatus.UNAUTHORIZED else 1
     home = settings.home.absolute()
     try:
         make_private(home)
@@ -73,16 +73,6 @@ def parse_address(text: str) -> Address:
     if not host or not port.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no HOST:PORT")
     return host, int(port)
-
-
-def _answers(port: int) -> bool:
-    """Return whether this program answers and refuses a request without a cookie."""
-    with closing(http.client.HTTPConnection(HOST, port, timeout=5)) as connection:
-        try:
-            connection.request("GET", "/")
-            return connection.getresponse().status == HTTPStatus.UNAUTHORIZED
-        except (OSError, http.client.HTTPException):
-            return False
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
 """Start and stop the process that serves the home's own model with llama.cpp."""
 
-import http.client
 import re
 import sys
 import time
-from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -14,7 +12,7 @@ from tenure.local_models.choice import find_served_model
 from tenure.local_models.model_file import LocalModel, check_model, check_runner, get_key_file
 from tenure.settings import ClientSettings
 from tenure.settings.home import StackSettings
-from tenure.temporal.gate.access_key import HOST
+from tenure.temporal.health.probe import request_status
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import LocalModelRecord, StackRecord, load, save
@@ -64,7 +62,7 @@ def wait_until_loaded(home: Path) -> None:
     """
     deadline, log = time.monotonic() + LOAD_TIMEOUT_SECONDS, get_model_log(home)
     served = load(home.absolute()).local_model
-    while served and not _is_loaded(served.port):
+    while served and request_status(served.port, "/health", timeout=5) != HTTPStatus.OK:
         if not processes.is_alive(served.process):
             raise StackError(
                 f"the local model {served.name} cannot be loaded: {_describe_end(log)} (see {log}); choose another one "
@@ -114,15 +112,6 @@ def _identify(settings: StackSettings, model: LocalModel) -> str:
     status = model.path.stat() if model.path.exists() else None
     version = (status.st_size, status.st_mtime_ns) if status else ()
     return " ".join(map(str, (model.path, *version, settings.local_model_port, settings.local_model_context)))
-
-
-def _is_loaded(port: int) -> bool:
-    with closing(http.client.HTTPConnection(HOST, port, timeout=5)) as connection:
-        try:
-            connection.request("GET", "/health")
-            return connection.getresponse().status == HTTPStatus.OK
-        except (OSError, http.client.HTTPException):
-            return False
 
 
 def _describe_end(log: Path) -> str:
