@@ -4,12 +4,12 @@ import asyncio
 from contextlib import suppress
 
 from tenure.cli.command_parser import find_nearest
+from tenure.contracts.knowledge.archive import RunDescription
 from tenure.runs.errors import MissingRun, TenureError
 from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals, open_session
-from tenure.runs.session.run_records import explain_archive_errors, may_have_archive, read_archive
+from tenure.runs.session.run_records import read_archive
 from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.settings import Settings
-from tenure.settings.home import HomeSettings
 
 MAX_RUNS = 1000
 """Latest runs that are compared."""
@@ -32,15 +32,8 @@ async def _list_ids(place: ServerTarget) -> list[str]:
             query = f"WorkflowType = '{AGENT_WORKFLOW}'"
             found += [execution.id async for execution in client.list_workflows(query, limit=MAX_RUNS)]
     with suppress(TenureError):
-        if may_have_archive(place.settings):
-            found += await read_archive(lambda: _read_archived_ids(place.settings), place.settings)
+        archived: list[RunDescription] = await read_archive(
+            place.settings, lambda archive: archive.list_archived_runs(place.settings, AGENT_WORKFLOW), []
+        )
+        found += [run.id for run in archived]
     return found
-
-
-def _read_archived_ids(settings: HomeSettings) -> list[str]:
-    """Return the ids of archived runs."""
-    # Imported when needed: the database takes a second.
-    from tenure.temporal.archive.access import list_archived_runs
-
-    with explain_archive_errors():
-        return [run.id for run in list_archived_runs(settings, AGENT_WORKFLOW, "", "")]

@@ -1,15 +1,19 @@
-"""Start a new run from an earlier cycle of a run, with the knowledge of that cycle."""
+"""Start a new run from an earlier cycle of a run, with the knowledge of that cycle; no worker is needed for that."""
+
+from collections.abc import Sequence
 
 from temporalio.client import WorkflowHandle
 
-from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
+from tenure.contracts.base import RunId
+from tenure.contracts.research.fork import CycleCheckpoint, ForkOrigin, ForkRunRequest
+from tenure.contracts.research.report import ResearchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
+from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import ForkBody
 from tenure.runs.run_ids import check_run, make_fork_id
-from tenure.runs.session.connection import Session, register_search_attributes
-from tenure.runs.session.run_records import open_run
-from tenure.runs.session.run_request import read_origin
+from tenure.runs.session.connection import Session, explain_refusals, register_search_attributes
+from tenure.runs.session.run_records import RunRecord, open_run
 from tenure.runs.start import PlannedRun, build_priority, find_reservation_price, refuse_archived_id, start_workflow
 from tenure.settings.models import ChatModelSettings
 
@@ -48,3 +52,28 @@ def _add_feedback(origin: ForkOrigin, feedback: str) -> ForkOrigin:
         return origin
     said = (*origin.checkpoint.feedback, Feedback(text=feedback.strip()))
     return origin.model_copy(update={"checkpoint": origin.checkpoint.model_copy(update={"feedback": said})})
+
+
+async def read_origin(record: RunRecord, cycle: int) -> tuple[RunRequest, ForkOrigin]:
+    """Return the request of a run and the checkpoint of one of its cycles.
+
+    Raises:
+        InvalidRequest: the run has no such cycle, or has not reached it yet.
+    """
+    request = await record.read_run_request()
+    with explain_refusals(record.id):
+        kept = await record.source.fetch_checkpoints()
+        cycles = [await record.decode(payload, CycleCheckpoint) for payload in kept.cycles]
+        for checkpoint in cycles:
+            if kept.research is not None and checkpoint.state.cycle == cycle:
+                research = await record.decode(kept.research, ResearchRequest)
+                bare = checkpoint.model_copy(update={"progress": None})
+                return request, ForkOrigin(run=RunId(record.id), research=research, checkpoint=bare)
+    ended = [checkpoint.state.cycle for checkpoint in cycles]
+    raise InvalidRequest(f"run {record.id} has no cycle {cycle} to continue from: {_there(ended)}")
+
+
+def _there(cycles: Sequence[int]) -> str:
+    if not cycles:
+        return "it has completed none, and coding runs have none"
+    return f"it has completed cycle {cycles[0]}" + (f" to {cycles[-1]}" if len(cycles) > 1 else " alone")

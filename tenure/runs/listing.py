@@ -18,7 +18,7 @@ from tenure.runs.session.connection import (
     explain_refusals,
     register_search_attributes,
 )
-from tenure.runs.session.run_records import explain_archive_errors, may_have_archive, read_archive
+from tenure.runs.session.run_records import read_archive
 from tenure.settings.home import HomeSettings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
@@ -37,9 +37,6 @@ _ENDED_BADLY = {
 
 _MAX_QUERIED_IDS = 100
 """Ids in one query of the server."""
-
-_BY_THE_SERVER = {"failed": "Failed", "terminated": "Terminated", "cancelled": "Canceled"}
-"""The same ends in the server's query language."""
 
 
 async def list_runs(session: Session, chosen: RunFilter) -> RunList:
@@ -85,21 +82,15 @@ async def _collect(session: Session, chosen: RunFilter) -> RunList:
 
 async def _list_archived(chosen: RunFilter, settings: HomeSettings) -> tuple[list[RunDescription], tuple[str, ...]]:
     """Return the latest archived runs of a choice, each id once, and a note if they cannot be read."""
-    if not may_have_archive(settings):
-        return [], ()
     try:
-        found = await read_archive(lambda: _read_archived(chosen, settings), settings)
+        found: list[RunDescription] = await read_archive(
+            settings,
+            lambda archive: archive.list_archived_runs(settings, AGENT_WORKFLOW, chosen.owner, chosen.status),
+            [],
+        )
     except TenureError as error:
         return [], (f"no archived runs are listed: {error}",)
     return list({run.id: run for run in reversed(found)}.values())[::-1][: chosen.limit], ()
-
-
-def _read_archived(chosen: RunFilter, settings: HomeSettings) -> list[RunDescription]:
-    # Imported when needed: the database takes a second.
-    from tenure.temporal.archive.access import list_archived_runs
-
-    with explain_archive_errors():
-        return list_archived_runs(settings, AGENT_WORKFLOW, chosen.owner, chosen.status)
 
 
 async def _list_present(client: Client, ids: Sequence[str]) -> set[str]:
@@ -149,7 +140,8 @@ def _quote(text: str) -> str:
 def _build_status_condition(status: str) -> str:
     """Return the condition for a status; the server's status takes precedence over the run's search attribute."""
     own = f"({STATUS.name} = '{status}' AND ExecutionStatus IN ('Running', 'Completed'))"
-    return f"{own} OR ExecutionStatus = '{_BY_THE_SERVER[status]}'" if status in _BY_THE_SERVER else own
+    ended = [end.name.title() for end, words in _ENDED_BADLY.items() if words == status]  # `CANCELED` -> `Canceled`
+    return f"{own} OR ExecutionStatus = '{ended[0]}'" if ended else own
 
 
 async def _describe_run(execution: WorkflowExecution) -> RunRow:

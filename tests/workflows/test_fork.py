@@ -13,8 +13,8 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.roles.prompting import PREFERENCES_RULE
 from tenure.runs.errors import InvalidRequest
+from tenure.runs.fork import read_origin
 from tenure.runs.session.run_records import open_on_server
-from tenure.runs.session.run_request import read_origin
 from tests.conftest import Serving, Stage
 from tests.histories.recorder import wait_for_signal
 from tests.support.tiers import exhaustive, slow

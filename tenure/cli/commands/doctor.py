@@ -29,8 +29,8 @@ from tenure.prices import PricesError, load_prices
 from tenure.runs.errors import TenureError
 from tenure.runs.formatting import truncate_line
 from tenure.runs.session.connection import open_session
-from tenure.runs.session.monitor import count_polling_workers
 from tenure.runs.session.server_target import locate_server
+from tenure.runs.session.versions import count_polling_workers
 from tenure.settings import ClientSettings, Settings
 from tenure.settings.group import SettingsGroup
 from tenure.settings.home import ConnectionSettings, HomeSettings, StackSettings
@@ -302,11 +302,7 @@ def _probe(kind: str, found: type[T], settings: Settings) -> list[T]:
 
 
 def _run_module(settings: Settings, *module: str) -> bytes:
-    """Return the output of a module in a separate process, so that a broken library does not end `doctor`.
-
-    Raises:
-        _ProbeFailed: the process ended without a result.
-    """
+    """Return the output of a module in a separate process, so that a broken library does not end `doctor`."""
     root = Path(get_worker_command()[1]).parent
     command = [sys.executable, "-m", *module]
     # The probes use the settings of this command, also a model that it has chosen.
@@ -359,7 +355,7 @@ async def _find_other_base(settings: ConnectionSettings) -> str:
 
 async def _count_workers(settings: ClientSettings) -> int:
     """Count the workers that poll."""
-    return await count_polling_workers(await open_session(locate_server(settings)))
+    return (await count_polling_workers(await open_session(locate_server(settings)))).total()
 
 
 def _build_table(checks: list[Check]) -> Table:

@@ -23,9 +23,13 @@ from tenure.local_models.model_file import (
 from tenure.runs.errors import InvalidRequest, Unreachable
 from tenure.runs.formatting import format_count
 from tenure.runs.service import Service
-from tenure.runs.session.monitor import count_polling_workers
 from tenure.runs.session.server_target import start_missing as bring_up
-from tenure.runs.session.versions import list_code_versions, make_installed_version_current, move_run
+from tenure.runs.session.versions import (
+    count_polling_workers,
+    list_code_versions,
+    make_installed_version_current,
+    move_run,
+)
 from tenure.settings import Settings
 from tenure.settings.home import HomeSettings, StackSettings
 from tenure.temporal import connection
@@ -84,11 +88,7 @@ def _obtain_model(source: str, settings: HomeSettings, *, agreed: bool) -> Local
 
 
 def _confirm(agreed: bool, question: str) -> None:
-    """Ask the person at the terminal, unless the person has agreed already.
-
-    Raises:
-        InvalidRequest: the answer is no, or cannot be given.
-    """
+    """Ask the person at the terminal, unless the person has agreed already."""
     if agreed:
         return
     if not sys.stdin.isatty():
@@ -123,9 +123,6 @@ async def _wait_for_worker(settings: StackSettings, status: StackStatus) -> None
 
     The server lists the polls of a killed worker for minutes. On this machine's own server, with this machine's clock,
     only polls after the worker's start count.
-
-    Raises:
-        Unreachable: the worker ended or takes too long.
     """
     client = await connection.connect(settings)
     deadline, pause = time.monotonic() + POLLING_SECONDS, 0.1

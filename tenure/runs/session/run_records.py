@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from temporalio.api.common.v1 import Payload
 from temporalio.api.common.v1 import Priority as RecordedPriority
@@ -32,12 +32,10 @@ from tenure.runs.session.connection import (
     explain_refusals,
 )
 from tenure.settings.home import ConnectionSettings, HomeSettings
+from tenure.temporal.archive.container import ArchivedDocument, ArchivedRunSource
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.histories import RunEnd, RunSource, ServerRun
-
-if TYPE_CHECKING:
-    from tenure.temporal.archive.access import FoundRun
 
 T = TypeVar("T")
 
@@ -55,7 +53,6 @@ class RunRecord:
     id: str
     """Workflow id."""
     workflow_type: str
-    """Workflow type."""
     is_running: bool
     """Whether it has not ended."""
     is_completed: bool
@@ -127,24 +124,28 @@ class RunRecord:
         return TimeoutError("Workflow timed out", type=TimeoutType.START_TO_CLOSE, last_heartbeat_details=[])
 
 
-async def load_archived(settings: ConnectionSettings, run_id: str) -> "FoundRun | None":
+async def load_archived(settings: ConnectionSettings, run_id: str) -> RunRecord | None:
     """Return an archived run, or None if the archive does not have it.
 
     Raises:
         TenureError: the archive cannot be read.
         Unreachable: it does not answer.
     """
-
-    def read() -> "FoundRun | None":
-        if not may_have_archive(settings):
-            return None
-        # Imported when needed: the database takes a second.
-        from tenure.temporal.archive.access import find_archived_run
-
-        with explain_archive_errors():
-            return find_archived_run(settings, run_id, make_data_converter(settings))
-
-    return await read_archive(read, settings)
+    document = await read_archive(settings, lambda archive: archive.find_archived_run(settings, run_id), None)
+    if document is None:
+        return None
+    described = document.description
+    return RunRecord(
+        id=described.id,
+        workflow_type=described.type,
+        is_running=False,
+        is_completed=document.result is not None,
+        priority=_make_priority(document),
+        source=ArchivedRunSource(document, make_data_converter(settings)),
+        started=datetime.fromisoformat(described.started_at),
+        ended=datetime.fromisoformat(described.closed_at),
+        is_archived=True,
+    )
 
 
 async def open_run(session: Session, run_id: str) -> RunRecord:
@@ -176,12 +177,10 @@ async def find_run(session: Session, run_id: str) -> RunRecord | None:
         unreachable = error
     if unreachable is not None and not isinstance(unreachable, Unreachable):
         raise unreachable
-    found = await load_archived(session.settings, run_id)
-    if found is not None:
-        return _open_in_archive(found)
-    if unreachable is not None:
+    record = await load_archived(session.settings, run_id)
+    if record is None and unreachable is not None:
         raise unreachable
-    return None
+    return record
 
 
 async def open_on_server(client: Client, run_id: str) -> RunRecord:
@@ -196,45 +195,38 @@ async def open_on_server(client: Client, run_id: str) -> RunRecord:
         workflow_type=described.workflow_type,
         is_running=described.status == WorkflowExecutionStatus.RUNNING,
         is_completed=described.status == WorkflowExecutionStatus.COMPLETED,
-        priority=_read_priority(described.raw_description.workflow_execution_info.priority),
+        priority=_make_priority(described.raw_description.workflow_execution_info.priority),
         source=ServerRun(client, run_id),
         started=described.start_time,
         ended=described.close_time,
     )
 
 
-def _open_in_archive(found: "FoundRun") -> RunRecord:
-    described, kept = found.description, found.document
-    return RunRecord(
-        id=described.id,
-        workflow_type=described.type,
-        is_running=False,
-        is_completed=kept.result is not None,
-        priority=Priority(priority_key=kept.priority_key or None, fairness_key=kept.fairness_key or None),
-        source=found.source,
-        started=datetime.fromisoformat(described.started_at),
-        ended=datetime.fromisoformat(described.closed_at),
-        is_archived=True,
-    )
-
-
-def _read_priority(recorded: RecordedPriority) -> Priority:
+def _make_priority(recorded: RecordedPriority | ArchivedDocument) -> Priority:
     return Priority(priority_key=recorded.priority_key or None, fairness_key=recorded.fairness_key or None)
 
 
-async def read_archive(read: Callable[[], T], settings: HomeSettings) -> T:
-    """Return the result of a function that reads from the archive.
+async def read_archive(settings: HomeSettings, read: Callable[[Any], T], absent: T) -> T:
+    """Return the value that a function reads by the module `archive.access`; `absent` if no run was ever archived.
 
     It runs in a thread that the end of the command does not wait for, since an object store may not answer for minutes.
 
     Raises:
+        TenureError: the archive cannot be read.
         Unreachable: it does not answer.
     """
     future: Future[T] = Future()
 
     def run() -> None:
+        if "://" not in settings.knowledge_uri and not Path(settings.knowledge_uri, ARCHIVE_FOLDER).is_dir():
+            future.set_result(absent)
+            return
+        # Imported when needed: the database takes a second.
+        from tenure.temporal.archive import access
+
         try:
-            future.set_result(read())
+            with explain_archive_errors():
+                future.set_result(read(access))
         except Exception as error:
             future.set_exception(error)
 
@@ -245,11 +237,6 @@ async def read_archive(read: Callable[[], T], settings: HomeSettings) -> T:
         raise Unreachable(
             f"the archive at {settings.knowledge_uri} does not answer: check TENURE_LANCEDB_URI and the network"
         ) from error
-
-
-def may_have_archive(settings: HomeSettings) -> bool:
-    """Return whether runs may be archived: False only if the folder of the archive does not exist."""
-    return "://" in settings.knowledge_uri or Path(settings.knowledge_uri, ARCHIVE_FOLDER).is_dir()
 
 
 @contextmanager

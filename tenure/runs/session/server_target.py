@@ -11,9 +11,7 @@ The rules, in order:
 """
 
 import asyncio
-import http.client
 from collections.abc import Collection
-from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import quote
@@ -28,6 +26,7 @@ from tenure.settings import ClientSettings, Settings
 from tenure.settings.home import ConnectionSettings, StackSettings
 from tenure.temporal import connection
 from tenure.temporal.gate.access_key import HOST, build_link, load_key
+from tenure.temporal.health.probe import request_status
 from tenure.temporal.namespace_binding import describe_other_base
 from tenure.temporal.stack import local
 from tenure.temporal.stack.errors import PortTaken, StackError
@@ -86,16 +85,12 @@ def ensure_server(settings: Settings) -> ServerTarget:
     load_prices(settings)
     check_model_choice(settings)
     profile = connection.load_profile()
-    if profile.address:
-        return locate_server(settings)
-    try:
-        return _of_stack(settings, _start_stack(settings), connection.get_namespace(settings, profile))
-    except PortTaken as taken:
-        if not asyncio.run(_is_temporal(settings)):
-            raise StackError(str(taken)) from taken
-        address = connection.get_local_address(settings)
-        namespace = connection.get_namespace(settings, profile)
-        return ServerTarget(settings, address, namespace, False, _web_ui(address, settings))
+    if not profile.address:
+        try:
+            return _of_stack(settings, _start_stack(settings), connection.get_namespace(settings, profile))
+        except PortTaken as taken:
+            _check_temporal(settings, taken)
+    return locate_server(settings)
 
 
 def start_missing(settings: Settings) -> StackStatus:
@@ -110,16 +105,14 @@ def start_missing(settings: Settings) -> StackStatus:
     load_prices(settings)
     check_model_choice(settings)
     address = connection.load_profile().address
-    if address:
-        asyncio.run(_check_external(settings))
-        return _start_stack(settings, external=address)
-    try:
-        return _start_stack(settings)
-    except PortTaken as taken:
-        if not asyncio.run(_is_temporal(settings)):
-            raise StackError(str(taken)) from taken
-        asyncio.run(_check_external(settings))
-        return _start_stack(settings, external=connection.get_local_address(settings))
+    if not address:
+        try:
+            return _start_stack(settings)
+        except PortTaken as taken:
+            _check_temporal(settings, taken)
+            address = connection.get_local_address(settings)
+    asyncio.run(_check_external(settings))
+    return _start_stack(settings, external=address)
 
 
 def _start_stack(settings: Settings, external: str | None = None) -> StackStatus:
@@ -159,13 +152,12 @@ async def _check_external(settings: ConnectionSettings) -> None:
             raise StackError(problem)
 
 
-async def _is_temporal(settings: ConnectionSettings) -> bool:
-    """Return whether the program on the local port is a Temporal server."""
+def _check_temporal(settings: ConnectionSettings, taken: PortTaken) -> None:
+    """Check that the program on the local port is a Temporal server."""
     try:
-        await connection.connect(settings)
+        asyncio.run(connection.connect(settings))
     except connection.ServerUnreachable:
-        return False
-    return True
+        raise StackError(str(taken)) from taken
 
 
 def _of_stack(settings: ClientSettings, status: StackStatus, namespace: str) -> ServerTarget:
@@ -183,16 +175,8 @@ def _web_ui(address: str, settings: StackSettings) -> str:
     host = address.rsplit(":", 1)[0]
     if host.endswith((".tmprl.cloud", ".api.temporal.io")):
         return "https://cloud.temporal.io"
-    if host in (HOST, "localhost") and _has_web_ui(settings.ui_port):
+    # With access control, it refuses a request without a cookie.
+    answers = (HTTPStatus.OK, HTTPStatus.UNAUTHORIZED)
+    if host in (HOST, "localhost") and request_status(settings.ui_port, "/healthz", timeout=2) in answers:
         return f"http://{HOST}:{settings.ui_port}"
     return ""
-
-
-def _has_web_ui(port: int) -> bool:
-    """Return whether a web UI answers on a port of this machine, with or without access control."""
-    with closing(http.client.HTTPConnection(HOST, port, timeout=2)) as connection:
-        try:
-            connection.request("GET", "/healthz")
-            return connection.getresponse().status in (HTTPStatus.OK, HTTPStatus.UNAUTHORIZED)
-        except (OSError, http.client.HTTPException):
-            return False

@@ -83,7 +83,7 @@ async def list_code_versions(client: Client) -> list[CodeVersion]:
         if found is None:
             return []
         current = found.routing_config.current_deployment_version.build_id
-        workers = await _count_workers(client)
+        workers = await count_polling_workers(client)
         versions = []
         for summary in sorted(found.version_summaries, key=lambda one: one.create_time.ToDatetime(), reverse=True):
             build_id = summary.deployment_version.build_id
@@ -162,15 +162,19 @@ async def move_run(client: Client, run_id: str) -> int:
     return len(moving)
 
 
-async def _count_workers(client: Client) -> Counter[str]:
-    """Count the workers that poll for workflows, by version."""
+async def count_polling_workers(client: Client, since: datetime | None = None) -> Counter[str]:
+    """Count the workers that polled the workflow queue since a time, by default recently, by version.
+
+    Raises:
+        RPCError: the server does not answer.
+    """
     request = DescribeTaskQueueRequest(
         namespace=client.namespace,
         task_queue=TaskQueue(name=TENURE_QUEUE),
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
     )
     reply = await client.workflow_service.describe_task_queue(request)
-    oldest = datetime.now(UTC) - MAX_POLL_AGE
+    oldest = since or datetime.now(UTC) - MAX_POLL_AGE
     return Counter(
         poller.deployment_options.build_id
         for poller in reply.pollers

@@ -4,10 +4,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-
-from temporalio.converter import DataConverter
 
 from tenure.contracts.knowledge.archive import RunDescription
 from tenure.knowledge.answers import delete_answers
@@ -19,7 +16,6 @@ from tenure.settings.home import HomeSettings
 from tenure.temporal.archive.container import (
     VERSION,
     ArchivedDocument,
-    ArchivedRunSource,
     ArchiveError,
     decode_run,
     encode_run,
@@ -31,19 +27,7 @@ class ArchiveUnreadable(Exception):
     """The archive of a home, or a file, cannot be read or written; the message is one line that says what to do."""
 
 
-@dataclass(frozen=True)
-class FoundRun:
-    """A run in the archive."""
-
-    description: RunDescription
-    """Description."""
-    document: ArchivedDocument
-    """Its content."""
-    source: ArchivedRunSource
-    """The content for readers."""
-
-
-def find_archived_run(settings: HomeSettings, run_id: str, converter: DataConverter) -> FoundRun | None:
+def find_archived_run(settings: HomeSettings, run_id: str) -> ArchivedDocument | None:
     """Return the latest archived run with a workflow id, or None if there is none.
 
     Raises:
@@ -52,10 +36,7 @@ def find_archived_run(settings: HomeSettings, run_id: str, converter: DataConver
     with _explain_errors(f"run {run_id} cannot be read: its archive"):
         runs = ArchivedRuns.open(settings.knowledge_uri)
         found = runs.find_run(run_id) if runs else None
-        if found is None:
-            return None
-        document = _decode(found)
-        return FoundRun(document.description, document, ArchivedRunSource(document, converter))
+        return _decode(found) if found else None
 
 
 def list_archived_runs(settings: HomeSettings, type: str, owner: str = "", status: str = "") -> list[RunDescription]:

@@ -52,7 +52,6 @@ class ArchivedDocument(BaseModel):
     version: Literal[1] = VERSION
     """Version of the format."""
     description: RunDescription
-    """Description."""
     end: WorkflowStatus
     """Status on the server."""
     priority_key: int = 0
@@ -60,7 +59,6 @@ class ArchivedDocument(BaseModel):
     fairness_key: str = ""
     """Key of the fair sharing of workers; empty for none."""
     request: bytes
-    """Request."""
     result: bytes | None = None
     """Result; None if there is none."""
     failure: bytes | None = None

@@ -9,8 +9,8 @@ from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import Feedback
 from tenure.notifications import Notifier
+from tenure.runs.fork import read_origin
 from tenure.runs.session.run_records import open_on_server
-from tenure.runs.session.run_request import read_origin
 from tests.histories.recorder import (
     QUESTION,
     SHORT,

@@ -18,9 +18,9 @@ from tenure.contracts.result.ask import AskRequest
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.runs.fork import read_origin
 from tenure.runs.reading import trace_record
 from tenure.runs.session.run_records import open_on_server
-from tenure.runs.session.run_request import read_origin
 from tenure.settings import Settings
 from tenure.temporal.archive import container
 from tenure.temporal.archive.archiver import RunArchiver, collect_run
