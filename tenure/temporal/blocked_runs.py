@@ -7,17 +7,17 @@ task that computes for longer than its limit holds the interpreter each time: al
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 import structlog
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType
-from temporalio.api.workflowservice.v1 import (
-    GetWorkflowExecutionHistoryReverseRequest,
-    GetWorkflowExecutionHistoryReverseResponse,
-)
 from temporalio.client import Client
 from temporalio.exceptions import FailureError
+
+from tenure.temporal.histories import fetch_latest_events
+from tenure.temporal.worker_monitor import repeat
 
 REPORTED_PROBLEMS: Final = "TemporalReportedProblems"
 """Search attribute that a server from 1.30 sets on a workflow whose tasks failed five times in a row."""
@@ -27,7 +27,6 @@ CHECK_SECONDS: Final = 15.0
 """Interval between two searches for blocked workflows."""
 DEADLOCK_MARK: Final = "TMPRL1101"
 """Name of a deadlock in the message of the SDK: `[TMPRL1101] Potential deadlock detected: …`."""
-_LATEST_EVENTS = 20
 
 
 async def end_blocked_workflows(client: Client, task_queue: str, max_deadlocks: int = MAX_DEADLOCKS) -> list[str]:
@@ -55,39 +54,17 @@ async def end_blocked_workflows(client: Client, task_queue: str, max_deadlocks: 
 @asynccontextmanager
 async def prevent_blocking(client: Client, task_queue: str) -> AsyncIterator[None]:
     """End blocked workflows of a task queue during the block."""
-    watching = asyncio.create_task(_end_repeatedly(client, task_queue))
+    step = partial(end_blocked_workflows, client, task_queue)
+    watching = asyncio.create_task(repeat(CHECK_SECONDS, step, "blocked runs cannot be searched"))
     try:
         yield
     finally:
         watching.cancel()
 
 
-async def _end_repeatedly(client: Client, task_queue: str) -> None:
-    """End blocked workflows until the task is cancelled; a failed search is logged once and repeated."""
-    known = ""
-    while True:
-        try:
-            await end_blocked_workflows(client, task_queue)
-            known = ""
-        except Exception as error:
-            if (reason := repr(error)) != known:
-                structlog.get_logger().warning("blocked runs cannot be searched", why=reason)
-            known = reason
-        await asyncio.sleep(CHECK_SECONDS)
-
-
 async def _is_deadlocked(client: Client, workflow: str, run: str) -> bool:
     """Return whether the latest failure of a workflow's task is a deadlock; the server records the first of a row."""
-    reply: GetWorkflowExecutionHistoryReverseResponse = (
-        await client.workflow_service.get_workflow_execution_history_reverse(
-            GetWorkflowExecutionHistoryReverseRequest(
-                namespace=client.namespace,
-                execution=WorkflowExecution(workflow_id=workflow, run_id=run),
-                maximum_page_size=_LATEST_EVENTS,
-            )
-        )
-    )
-    for event in reply.history.events:
+    for event in await fetch_latest_events(client, WorkflowExecution(workflow_id=workflow, run_id=run)):
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
             error = await client.data_converter.decode_failure(event.workflow_task_failed_event_attributes.failure)
             return DEADLOCK_MARK in (error.message if isinstance(error, FailureError) else str(error))

@@ -14,7 +14,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.api.query.v1 import WorkflowQuery
-from temporalio.api.workflowservice.v1 import QueryWorkflowRequest
+from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryReverseRequest, QueryWorkflowRequest
 from temporalio.client import Client, WorkflowHistoryEventFilterType
 from temporalio.converter import DataConverter
 from temporalio.service import RPCError, RPCStatusCode
@@ -29,6 +29,9 @@ STORY_QUERY: Final = "story"
 """Query of a run for its records."""
 STORY_TIMEOUT: Final = timedelta(seconds=10)
 """Time that the query waits for a worker, which has to replay a run that has ended."""
+
+LATEST_EVENTS: Final = 20
+"""Number of events among which the latest failure of a workflow task is; the server records the first of a row."""
 
 ENDINGS: dict[int, WorkflowStatus] = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "completed",
@@ -179,3 +182,15 @@ async def fetch_events(
             raise
         raise UnknownHistory(workflow_id) from error
     return events
+
+
+async def fetch_latest_events(client: Client, execution: WorkflowExecution) -> Sequence[HistoryEvent]:
+    """Return the latest events of an execution, newest first.
+
+    Raises:
+        RPCError: the server does not answer.
+    """
+    request = GetWorkflowExecutionHistoryReverseRequest(
+        namespace=client.namespace, execution=execution, maximum_page_size=LATEST_EVENTS
+    )
+    return (await client.workflow_service.get_workflow_execution_history_reverse(request)).history.events

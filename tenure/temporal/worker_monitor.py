@@ -58,6 +58,7 @@ OPEN_RUNS: Final = "WorkflowType = 'AgentWorkflow' AND ExecutionStatus = 'Runnin
 WAITING_RUNS: Final = f"{OPEN_RUNS} AND {search_attributes.STATUS.name} IN ('waiting', 'paused')"
 """Query for those that wait for a person."""
 
+_WARNING: Final = "a metric cannot be measured"
 _KINDS: Final = {
     "workflow": TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
     "activity": TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
@@ -83,9 +84,10 @@ async def monitor_worker(
     recorder.set(WORKER_INFO, 1, tenure.__version__)
     for client in clients:
         _initialize_runs(meter, client.namespace)
-    tasks = [asyncio.create_task(_repeat(WORKER_INTERVAL_SECONDS, lambda: measure_worker(recorder, settings.home)))]
+    measured = [repeat(WORKER_INTERVAL_SECONDS, lambda: measure_worker(recorder, settings.home), _WARNING)]
     if TENURE_QUEUE in queues:
-        tasks.append(asyncio.create_task(_repeat(SERVER_INTERVAL_SECONDS, lambda: measure_server(clients, recorder))))
+        measured.append(repeat(SERVER_INTERVAL_SECONDS, lambda: measure_server(clients, recorder), _WARNING))
+    tasks = [asyncio.create_task(one) for one in measured]
     try:
         yield
     finally:
@@ -152,16 +154,16 @@ async def _measure_queue(
     recorder.set(QUEUE_POLLERS, len({poller.identity for reply in replies for poller in reply.pollers}), queue, kind)
 
 
-async def _repeat(seconds: float, measure: Callable[[], Awaitable[None]]) -> None:
-    """Measure again and again; a measurement that fails is logged once and does not end the others."""
+async def repeat(seconds: float, step: Callable[[], Awaitable[object]], warning: str) -> None:
+    """Repeat a step until the task is cancelled; a step that fails is logged once and does not end the others."""
     known = ""
     while True:
         try:
-            await measure()
+            await step()
             known = ""
         except Exception as error:
             if (reason := repr(error)) != known:
-                structlog.get_logger().warning("a metric cannot be measured", why=reason)
+                structlog.get_logger().warning(warning, why=reason)
             known = reason
         await asyncio.sleep(seconds)
 

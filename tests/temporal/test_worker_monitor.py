@@ -170,7 +170,7 @@ async def test_a_measurement_that_fails_is_logged_and_repeated(capsys: pytest.Ca
         calls += 1
         raise LookupError("no such thing")
 
-    task = asyncio.create_task(worker_monitor._repeat(0.001, measure))
+    task = asyncio.create_task(worker_monitor.repeat(0.001, measure, "a metric cannot be measured"))
     await wait_until("three measurements", lambda: calls, lambda count: count >= 3)
     task.cancel()
 

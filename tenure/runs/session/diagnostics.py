@@ -10,10 +10,7 @@ from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType, PendingActivityState
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.workflow.v1 import PendingActivityInfo
-from temporalio.api.workflowservice.v1 import (
-    DescribeWorkflowExecutionResponse,
-    GetWorkflowExecutionHistoryReverseRequest,
-)
+from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client
 from temporalio.exceptions import FailureError
 
@@ -21,9 +18,9 @@ from tenure.runs.formatting import truncate_line
 from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.session.snapshot import PendingFailure
 from tenure.temporal.blocked_runs import REPORTED_PROBLEMS
+from tenure.temporal.histories import fetch_latest_events
 from tenure.temporal.stack import local
 
-_LATEST_EVENTS = 20
 _REASON_LENGTH = 200
 
 
@@ -82,12 +79,7 @@ async def _of_workflow_task(
 
 async def _cause(client: Client, execution: WorkflowExecution) -> str | None:
     """Return from the history why the latest workflow task failed, or None if it was lost."""
-    reply = await client.workflow_service.get_workflow_execution_history_reverse(
-        GetWorkflowExecutionHistoryReverseRequest(
-            namespace=client.namespace, execution=execution, maximum_page_size=_LATEST_EVENTS
-        )
-    )
-    for event in reply.history.events:
+    for event in await fetch_latest_events(client, execution):
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
             return None
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:

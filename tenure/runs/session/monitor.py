@@ -3,9 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -16,7 +13,7 @@ from tenure.runs.session.connection import EMBED_WORKFLOW
 from tenure.runs.session.run_query import RunQuery
 from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.session.snapshot import RunSnapshot
-from tenure.runs.session.versions import MAX_POLL_AGE
+from tenure.runs.session.versions import count_polling_workers
 from tenure.temporal.stack import local
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -46,23 +43,6 @@ async def read_snapshot(
 def build_progress_query() -> RunQuery[RunProgress]:
     """Return the query of the progress of runs."""
     return RunQuery("progress", RunProgress)
-
-
-async def count_polling_workers(client: Client, since: datetime | None = None) -> int:
-    """Count the workers that polled the workflow queue since a time, by default recently.
-
-    Raises:
-        RPCError: the server does not answer.
-    """
-    reply = await client.workflow_service.describe_task_queue(
-        DescribeTaskQueueRequest(
-            namespace=client.namespace,
-            task_queue=TaskQueue(name=TENURE_QUEUE),
-            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-        )
-    )
-    oldest = since or datetime.now(UTC) - MAX_POLL_AGE
-    return sum(poller.last_access_time.ToDatetime(UTC) >= oldest for poller in reply.pollers)
 
 
 def describe_dead_process(place: ServerTarget) -> str:
