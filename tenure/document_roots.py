@@ -13,7 +13,7 @@ import os
 import pwd
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from secrets import token_hex
 
@@ -97,13 +97,7 @@ def add_document_roots(home: Path, scope: str, paths: Iterable[Path], owner: str
     Raises:
         RootsError: the list cannot be read or written.
     """
-    wanted = [real for path in paths if (real := resolve_path(path.absolute()))]
-
-    def add(known: tuple[Path, ...]) -> list[Path]:
-        roots = sorted({*known, *wanted})
-        return [root for root in roots if not _is_inside(root, [other for other in roots if other != root])]
-
-    _change_roots(home, owner, scope, add)
+    _change_roots(home, owner, scope, [real for path in paths if (real := resolve_path(path.absolute()))])
 
 
 def remove_document_roots(home: Path, scope: str, owner: str = "") -> None:
@@ -112,10 +106,11 @@ def remove_document_roots(home: Path, scope: str, owner: str = "") -> None:
     Raises:
         RootsError: the list cannot be read or written.
     """
-    _change_roots(home, owner, scope, lambda known: [])
+    _change_roots(home, owner, scope, None)
 
 
-def _change_roots(home: Path, owner: str, scope: str, change: Callable[[tuple[Path, ...]], list[Path]]) -> None:
+def _change_roots(home: Path, owner: str, scope: str, added: Iterable[Path] | None) -> None:
+    """Add roots of a scope to a list, or remove all if none are added."""
     if not home.is_dir():
         return
     file = locate_owner_home(home, owner) / ROOTS_FILE
@@ -123,9 +118,11 @@ def _change_roots(home: Path, owner: str, scope: str, change: Callable[[tuple[Pa
         file.parent.mkdir(mode=0o700, exist_ok=True)
         with FileLock(file.with_suffix(".lock"), timeout=_LOCK_SECONDS):
             known = _load_roots(file)
-            changed = {**known, scope: tuple(change(known.get(scope, ())))}
-            if changed[scope] != known.get(scope, ()):
-                _save_roots(file, {name: roots for name, roots in sorted(changed.items()) if roots})
+            before = known.get(scope, ())
+            roots = [] if added is None else sorted({*before, *added})
+            outer = [root for root in roots if not _is_inside(root, [other for other in roots if other != root])]
+            if outer != list(before):
+                _save_roots(file, {name: kept for name, kept in sorted({**known, scope: outer}.items()) if kept})
     except Timeout as error:
         raise RootsError(f"another command holds {file.with_suffix('.lock')}: stop it and retry") from error
     except RootsError:

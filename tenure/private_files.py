@@ -55,19 +55,25 @@ def make_private(home: Path) -> int:
         OSError: the home cannot be created or opened.
     """
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+    top = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        found = os.fstat(descriptor)
-        if found.st_uid != os.geteuid():
+        status = os.fstat(top)
+        if status.st_uid != os.geteuid():
             raise ForeignHome(f"{home} belongs to another user")
-        was_open = bool(found.st_mode & _OTHERS)
+        was_open = bool(status.st_mode & _OTHERS)
         if was_open:
             # First, so that no other user enters while the rest is corrected.
-            os.fchmod(descriptor, stat.S_IMODE(found.st_mode) & ~_OTHERS)
-        corrected = _correct_entries(descriptor, deep=was_open, exempt=_EXEMPT)
-        return 1 + corrected if was_open else 0
+            os.fchmod(top, stat.S_IMODE(status.st_mode) & ~_OTHERS)
+        corrected = 0
+        # By descriptors and without links: another process may replace a folder meanwhile.
+        for path, folders, files, folder in os.fwalk(".", dir_fd=top):
+            folders[:] = [name for name in folders if path != "." or name not in _EXEMPT]
+            corrected += sum(_correct_entry(folder, name) for name in (*folders, *files))
+            if not was_open:
+                return 0
+        return 1 + corrected
     finally:
-        os.close(descriptor)
+        os.close(top)
 
 
 def open_private(path: str, flags: int) -> int:
@@ -75,53 +81,28 @@ def open_private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
-def _correct_entries(top: int, *, deep: bool, exempt: frozenset[str]) -> int:
-    """Correct the entries of an open folder, and of the folders below it if `deep`."""
-    corrected, folders = 0, [os.dup(top)]
-    while folders:
-        folder = folders.pop()
-        try:
-            with os.scandir(folder) as entries:
-                names = [entry.name for entry in entries if entry.name not in exempt]
-            for name in names:
-                changed, inner = _correct_entry(folder, name, deep=deep)
-                corrected += changed
-                if inner is not None:
-                    folders.append(inner)
-        finally:
-            os.close(folder)
-        exempt = frozenset()
-    return corrected
-
-
-def _correct_entry(folder: int, name: str, *, deep: bool) -> tuple[bool, int | None]:
-    """Correct one entry; return whether it was changed, and its descriptor if it is a folder to enter."""
+def _correct_entry(folder: int, name: str) -> bool:
+    """Remove the permissions of other users from a file or folder of this user; return whether it had any."""
     try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        is_folder = stat.S_ISDIR(found.st_mode)
-        is_open = bool(found.st_mode & _OTHERS) and (is_folder or stat.S_ISREG(found.st_mode))
-        if found.st_uid != os.geteuid() or not (is_open or (is_folder and deep)):
-            return False, None
-        # Not blocking: another process may have put a pipe in its place.
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if status.st_uid != os.geteuid() or not status.st_mode & _OTHERS:
+            return False
+        # Not blocking: it may be a pipe.
         opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except OSError:
-        return False, None  # gone, replaced by a symbolic link, or unreadable even for its owner
+        return False  # gone, replaced by a symbolic link, or unreadable even for its owner
     try:
-        now = os.fstat(opened)
-        changed = bool(now.st_mode & _OTHERS) and (stat.S_ISDIR(now.st_mode) or stat.S_ISREG(now.st_mode))
-        if changed:
-            os.fchmod(opened, stat.S_IMODE(now.st_mode) & ~_OTHERS)
-        return changed, os.dup(opened) if deep and stat.S_ISDIR(now.st_mode) else None
+        mode = os.fstat(opened).st_mode
+        is_open = bool(mode & _OTHERS) and (stat.S_ISDIR(mode) or stat.S_ISREG(mode))
+        if is_open:
+            os.fchmod(opened, stat.S_IMODE(mode) & ~_OTHERS)
+        return is_open
     finally:
         os.close(opened)
 
 
 def _read(path: Path) -> bytes:
-    """Return the contents of a secret file.
-
-    Raises:
-        OSError: it cannot be read, is a symbolic link, or is empty.
-    """
+    """Return the contents of a secret file."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
         found = file.read(_MAX_SECRET_BYTES)
     if not found:
