@@ -52,11 +52,7 @@ def make_thread_id(run_id: str) -> str:
 async def _build_request(
     record: RunRecord, conversation: RunRecord | None, body: AskBody, settings: ChatModelSettings
 ) -> AskRequest:
-    """Return the question with the corpora it may read and the earlier turns.
-
-    Raises:
-        InvalidRequest: the run reads nothing that could be asked about.
-    """
+    """Return the question with the corpora it may read and the earlier turns."""
     run = await record.read_run_request()
     thread = await (read_thread(conversation) if conversation else _begin_thread(record))
     limits = _build_limits(record.id, body, run, settings)

@@ -103,9 +103,7 @@ class ScheduledQuestion(Contract):
     id: str
     """Name of the schedule."""
     question: str
-    """The question."""
     paused: bool
-    """Whether it is paused."""
     next: datetime | None = None
     """Next time; null if there is none."""
     last: datetime | None = None
@@ -131,11 +129,8 @@ class RunRow(Contract):
     """A run in a list."""
 
     id: str
-    """Id."""
     status: str
-    """Status."""
     phase: str
-    """Phase."""
     mode: str
     """Path taken."""
     owner: str
@@ -165,7 +160,6 @@ class RunList(Contract):
     """List of runs, newest first."""
 
     runs: tuple[RunRow, ...] = ()
-    """The runs."""
     notes: tuple[str, ...] = ()
     """Reasons for which runs may be missing."""
 
@@ -174,7 +168,6 @@ class RunDetails(Contract):
     """Present state of a run."""
 
     id: str
-    """Id."""
     started: str
     """Start time, ISO 8601 in UTC."""
     seen: str
@@ -182,7 +175,6 @@ class RunDetails(Contract):
     ended: str = ""
     """End time, ISO 8601 in UTC; empty for a run that has not ended."""
     question: str
-    """Question."""
     status: str
     """Status of the run, or of its workflow on the server."""
     is_running: bool
@@ -319,9 +311,7 @@ class CorpusList(Contract):
     """Corpora and running ingestions."""
 
     corpora: tuple[CorpusStats, ...] = ()
-    """The corpora."""
     running: tuple[RunningIngestion, ...] = ()
-    """Running ingestions."""
 
 
 MemoryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MEMORY_CHARS)]

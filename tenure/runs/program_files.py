@@ -120,11 +120,7 @@ def _check_cases(name: str, text: str) -> None:
 def _iterate_named_files(
     paths: Sequence[Path], note: Callable[[str], None], include_secrets: bool
 ) -> Iterator[tuple[str, Path, str | None]]:
-    """Yield files with their names and texts; `note` receives a line for each file that is left out.
-
-    Raises:
-        InvalidRequest: a folder cannot be listed, or a file cannot be read.
-    """
+    """Yield files with their names and texts; `note` receives a line for each file that is left out."""
     for path in paths:
         try:
             found = discover_files([path], include_secrets=include_secrets, all_visible=True)
@@ -145,11 +141,7 @@ def _iterate_named_files(
 
 
 def _read_text(path: Path) -> tuple[str | None, str]:
-    """Return a file's text, or None if it is too large to send or not text, and the reason if it contains secrets.
-
-    Raises:
-        InvalidRequest: the file cannot be read.
-    """
+    """Return a file's text, or None if it is too large to send or not text, and the reason if it contains secrets."""
     try:
         with open_file(path) as opened:
             data = opened.read(max(MAX_INLINE_FILE_BYTES + 1, SNIFFED_BYTES))

@@ -50,7 +50,6 @@ class PlannedRun:
     """Checked run that has not been started."""
 
     id: str
-    """Its id."""
     is_named: bool
     """Whether a person has chosen the id."""
     request: RunRequest
@@ -169,11 +168,7 @@ def _build_limits(request: StartRequest, settings: ClientSettings, web: WebScope
 
 
 def _refuse_what_needs_a_model(chosen: Mapping[str, Any]) -> None:
-    """Refuse the options that only a model carries out.
-
-    Raises:
-        InvalidRequest: such an option is given.
-    """
+    """Refuse the options that only a model carries out."""
     if chosen["mcp"] or chosen["reasoning"] not in (None, "none"):
         field = "mcp" if chosen["mcp"] else "reasoning"
         raise InvalidRequest("it needs a chat model, which OPENAI_API_KEY or OPENAI_BASE_URL names", field)

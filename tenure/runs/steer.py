@@ -59,11 +59,7 @@ async def send_command(session: Session, run_id: str, steering: RunCommand) -> s
 
 
 async def _send_update(handle: WorkflowHandle[Any, Any], steering: RunCommand) -> str:
-    """Return the effect that the run reports; without an answer in time the command is left as a signal.
-
-    Raises:
-        TenureError: the run refuses it.
-    """
+    """Return the effect that the run reports; without an answer in time the command is left as a signal."""
     try:
         answer: RunCommandReply = await asyncio.wait_for(
             handle.execute_update("steer", steering, result_type=RunCommandReply), QUERY_TIMEOUT.total_seconds()

@@ -1,9 +1,8 @@
 """Isolate programs with Docker, for hosts where bubblewrap does not work, or with another kernel through gVisor.
 
 The engine's control groups limit memory and processes. To its own filter of system calls, the driver adds the one of
-all sandboxes. The driver is process 1
-of the container, which is removed at its end. Ending the Docker client would leave the container running, so the
-container is killed by name.
+all sandboxes. The driver is process 1 of the container, which is removed at its end. Ending the Docker client would
+leave the container running, so the container is killed by name.
 """
 
 import json
@@ -58,11 +57,7 @@ class Docker:
         )
 
     def _ask(self, *arguments: str) -> str:
-        """Run a Docker command and return its output.
-
-        Raises:
-            NoSandbox: the engine does not answer.
-        """
+        """Run a Docker command and return its output."""
         try:
             output = subprocess.run(
                 [self._client, *arguments], capture_output=True, text=True, timeout=_ANSWER_TIMEOUT_SECONDS, check=True
@@ -106,16 +101,8 @@ class Docker:
         scratch = f"/box:rw,nosuid,nodev,exec,size={limits.scratch_mib}m,mode=0700,{owner}"
         command = [self._client, "run", "--rm", "--interactive", "--name", name, "--label", LABEL]
         command += ["--network", "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
-        command += [
-            "--user",
-            f"{UNPRIVILEGED_ID}:{UNPRIVILEGED_ID}",
-            "--hostname",
-            "sandbox",
-            "--ipc",
-            "private",
-            "--log-driver",
-            "none",
-        ]
+        command += ["--user", f"{UNPRIVILEGED_ID}:{UNPRIVILEGED_ID}", "--hostname", "sandbox"]
+        command += ["--ipc", "private", "--log-driver", "none"]
         # The driver and its forks are added.
         command += ["--pids-limit", str(limits.processes + 8), "--memory", memory, "--memory-swap", memory]
         command += ["--cpus", "1", "--ulimit", "core=0", "--shm-size", "16m", "--tmpfs", scratch]
@@ -160,11 +147,7 @@ class DockerProcess:
 
 
 def _inspect_interpreter(output: str) -> Runtime:
-    """Return the description of the interpreter in the image.
-
-    Raises:
-        NoSandbox: it does not answer.
-    """
+    """Return the description of the interpreter in the image."""
     try:
         _, _, executable, base, packages = json.loads(output)
     except ValueError:

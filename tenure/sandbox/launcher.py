@@ -81,11 +81,7 @@ def is_reachable(path: Path) -> bool:
 
 
 def _mount_hidden_folders(hidden: Sequence[Path]) -> dict[Path, Path]:
-    """Bind-mount each hidden folder at a second path in a mount namespace of this thread.
-
-    Raises:
-        NoSandbox: this process may not mount.
-    """
+    """Bind-mount each hidden folder at a second path in a mount namespace of this thread."""
     cover = next((Path(place) for place in _MOUNT_POINTS if Path(place).is_dir()), None)
     try:
         if cover is None:
@@ -112,11 +108,7 @@ def _mount_hidden_folders(hidden: Sequence[Path]) -> dict[Path, Path]:
 
 
 def _check_result(result: int) -> None:
-    """Raise the error of a C library call.
-
-    Raises:
-        OSError: the call failed.
-    """
+    """Raise the error of a C library call."""
     if result:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))

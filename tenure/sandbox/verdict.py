@@ -9,6 +9,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 from tenure.algorithms.text.printable import escape_control_characters
@@ -16,6 +17,7 @@ from tenure.contracts.sandbox import CallCase, ProofLevel, SandboxOutcome, Sandb
 from tenure.sandbox.supervisor import Observed, UnitResult, get_signal_name
 
 _MAX_TRACE_CHARS: Final = 6000
+_MAX_TRACE_LINES: Final = 60
 MAX_NOTES: Final = 20
 """Maximum number of notes of one kind."""
 _BY_SIGNAL: Final = {"SIGXCPU": "cpu", "SIGXFSZ": "file"}
@@ -322,11 +324,8 @@ def _number(value: Any) -> float:
 
 
 def _read_locations(value: Any) -> tuple[tuple[str, int], ...]:
-    """Return the files and lines of a report."""
-    if not isinstance(value, list):
-        return ()
-    pairs = [one for one in value[:60] if isinstance(one, list | tuple) and len(one) == 2]
-    return tuple((escape_control_characters(str(name))[:200], line) for name, line in pairs if isinstance(line, int))
+    """Return the first files and lines of a report."""
+    return tuple(islice(_iterate_locations(value), _MAX_TRACE_LINES))
 
 
 def _read_coverage(value: Any) -> dict[str, tuple[int, ...]]:
@@ -338,7 +337,7 @@ def _read_coverage(value: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _iterate_locations(value: Any) -> Iterator[tuple[str, int]]:
-    """Yield every file and line of a coverage report."""
+    """Yield the files and lines of a report."""
     for one in value if isinstance(value, list) else []:
         if isinstance(one, list) and len(one) == 2 and isinstance(one[1], int):
             yield escape_control_characters(str(one[0]))[:200], one[1]

@@ -23,11 +23,7 @@ CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_wor
 
 
 def _split_paths(written: object) -> object:
-    """Split a text at colons into absolute paths.
-
-    Raises:
-        ValueError: a path is relative.
-    """
+    """Split a text at colons into absolute paths."""
     if not isinstance(written, str):
         return written
     paths = [Path(part.strip()).expanduser() for part in written.split(os.pathsep) if part.strip()]

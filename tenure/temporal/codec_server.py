@@ -185,11 +185,7 @@ class CodecServer:
     async def _answer(
         self, request: Request, change: Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
     ) -> Response:
-        """Return changed payloads.
-
-        Raises:
-            HTTPException: they cannot be read or decrypted.
-        """
+        """Return changed payloads."""
         async with self._slots:
             body = await request.body()
             try:

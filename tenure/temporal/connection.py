@@ -137,11 +137,7 @@ def _build_credentials(settings: ConnectionSettings, profile: ClientConfigProfil
 
 
 def _find_gate(settings: ConnectionSettings) -> HttpConnectProxyConfig | None:
-    """Return the way to the server of this home, or None if the program on the local port is another server.
-
-    Raises:
-        ServerUnreachable: the program on the local port belongs to another user.
-    """
+    """Return the way to the server of this home, or None if the program on the local port is another server."""
     if (settings.home / GATE_SOCKET).exists():
         return HttpConnectProxyConfig(target_host=f"unix:{get_socket_address(settings.home, GATE_SOCKET)}")
     if find_listener_user(settings.temporal_port) in (None, os.geteuid()):

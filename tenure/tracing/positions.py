@@ -22,7 +22,6 @@ class WorkflowSpan(NamedTuple):
     end: float
     """End in seconds since the epoch."""
     attributes: SpanAttributes
-    """Attributes."""
     error: str
     """Type of the error with which it ended; empty for none."""
 

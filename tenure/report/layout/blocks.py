@@ -13,7 +13,6 @@ class CitedClaim(NamedTuple):
     """A claim with the sources of its citation mark."""
 
     claim: ResultClaim
-    """The claim."""
     sources: tuple[int, ...]
     """Numbers of its sources in ascending order; empty if it cites nothing."""
     marked: tuple[ResultClaim, ...]

@@ -83,7 +83,6 @@ class CitationNode:
     note: str
     """Remark that a reader must see; empty for none."""
     status: ClaimStatus
-    """Status of the claim."""
     marks: tuple[CitationMark, ...]
     """One mark for each source."""
     lacks_source: bool = False

@@ -35,7 +35,6 @@ class Bar(NamedTuple):
     """Call as a bar."""
 
     call: TracedCall
-    """The call."""
     start: float
     """Seconds from the start of the run to its start."""
     end: float

@@ -169,11 +169,7 @@ def make_batch_id(path: Path, items: tuple[BatchItem, ...]) -> str:
 
 
 def _read_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the questions of a file with their line numbers.
-
-    Raises:
-        InvalidRequest: a line is invalid.
-    """
+    """Yield the questions of a file with their line numbers."""
     if path.suffix.lower() == ".csv":
         reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
         if "question" not in (reader.fieldnames or ()):
@@ -193,11 +189,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
-    """Parse a line of JSON: an object, or a question as a string.
-
-    Raises:
-        InvalidRequest: it is neither.
-    """
+    """Parse a line of JSON: an object, or a question as a string."""
     try:
         found = json.loads(line)
     except ValueError as error:
@@ -210,11 +202,7 @@ def _parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def _parse_item(path: Path, number: int, row: dict[str, Any]) -> BatchItem:
-    """Parse a line into a question of the batch.
-
-    Raises:
-        InvalidRequest: it has an unknown or invalid field.
-    """
+    """Parse a line into a question of the batch."""
     known = {"question", "id", "max_tokens", "max_cost", "max_calls", "max_searches", "deadline"}
     if unknown := sorted(row.keys() - known):
         raise InvalidRequest(f"{path}, line {number}: {unknown[0]!r} is not one of {', '.join(sorted(known))}")

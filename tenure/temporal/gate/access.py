@@ -94,11 +94,7 @@ class AccessPolicy:
         return "; ".join(part for part in parts if part and part.partition("=")[0] != self.cookie_name)
 
     def _check_host(self, request: Request) -> Response | None:
-        """Redirect from `localhost` to the address; refuse every other name.
-
-        Raises:
-            HTTPException: the request names another host.
-        """
+        """Redirect from `localhost` to the address; refuse every other name."""
         host = _get_header(request, "host").lower()
         if host == urlsplit(self.origin).netloc:
             return None
@@ -191,11 +187,7 @@ class AccessGate:
 
 
 def _check_form(request: Request) -> None:
-    """Check that no two servers read a request differently.
-
-    Raises:
-        HTTPException: they could.
-    """
+    """Check that no two servers read a request differently."""
     if request.method not in METHODS:
         raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, "this method is not offered")
     raw = request.scope["raw_path"].decode("ascii", "replace")
@@ -208,11 +200,7 @@ def _check_form(request: Request) -> None:
 
 
 def _get_header(request: Request, name: str) -> str:
-    """Return the value of a header, empty if it is absent.
-
-    Raises:
-        HTTPException: the header occurs more than once.
-    """
+    """Return the value of a header, empty if it is absent."""
     values = request.headers.getlist(name)
     if len(values) > 1:
         raise HTTPException(HTTPStatus.BAD_REQUEST, f"the header {name} occurs more than once")

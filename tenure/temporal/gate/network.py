@@ -52,11 +52,7 @@ def end_with_parent() -> None:
 
 
 def _enter_network() -> None:
-    """Enter a new network namespace, in a user namespace if this user may not create one otherwise.
-
-    Raises:
-        OSError: the system refuses it.
-    """
+    """Enter a new network namespace, in a user namespace if this user may not create one otherwise."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_NEW_NETWORK) != 0:
         user, group = os.geteuid(), os.getegid()

@@ -103,11 +103,7 @@ def _find_request_type(path: str) -> type[Message] | None:
 
 
 def _read_message(body: bytes, encoding: str) -> bytes:
-    """Return the only message of a body.
-
-    Raises:
-        ForeignRequest: there are more or fewer, or its compression is unknown.
-    """
+    """Return the only message of a body."""
     message = body[_PREFIX_BYTES:]
     if len(body) < _PREFIX_BYTES or int.from_bytes(body[1:_PREFIX_BYTES], "big") != len(message) or body[0] > 1:
         raise ForeignRequest("the request is not one message")
@@ -127,11 +123,7 @@ def _read_message(body: bytes, encoding: str) -> bytes:
 
 
 def _find_namespaces(request: Message) -> set[str]:
-    """Return all namespaces that a request names.
-
-    Raises:
-        ForeignRequest: it has too many parts.
-    """
+    """Return all namespaces that a request names."""
     found: set[str] = set()
     waiting, left = [request], _MAX_PARTS
     while waiting:

@@ -184,11 +184,7 @@ def _describe(path: Path) -> BackupFile:
 
 
 def _check_empty(folder: Path) -> None:
-    """Check that a folder does not exist or has no content but logs and locks.
-
-    Raises:
-        BackupError: it has.
-    """
+    """Check that a folder does not exist or has no content but logs and locks."""
     if folder.exists() and not folder.is_dir():
         raise BackupError(f"{folder} is not a folder")
     if folder.is_dir() and any(not _is_skipped(path.name) or path.name == "stack.json" for path in folder.iterdir()):
@@ -208,11 +204,7 @@ def _write_manifest(folder: Path, backup: Backup) -> None:
 
 
 def _read_manifest(folder: Path) -> Backup:
-    """Return the content of a backup.
-
-    Raises:
-        BackupError: it is incomplete, damaged, or from a newer version.
-    """
+    """Return the content of a backup."""
     path = folder / MANIFEST
     try:
         backup = Backup.model_validate_json(path.read_bytes())

@@ -82,7 +82,6 @@ class StackStatus(BaseModel):
     local_model_pid: int | None = None
     """Process id of the local model, or None if it is not running."""
     local_model_port: int = 0
-    """Port of the local model, or 0."""
     server_ready: bool = False
     """Whether this home's server answers."""
     exposure: str = ""

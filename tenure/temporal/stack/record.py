@@ -57,7 +57,6 @@ class LocalModelRecord(BaseModel):
 
     process: ProcessRecord
     name: str
-    """Name of the model."""
     port: int
     state: str
     """Identity of the file and the options that it was started with."""
