@@ -90,7 +90,7 @@ class PageSupervisor:
     def _watch(self, page: subprocess.Popen[bytes]) -> bool:
         """Ask the page until it ends or is silent for too long; return whether it has answered."""
         # Only now: this import takes as much memory as everything else in this process.
-        from tenure.temporal.health.probe import request_status
+        from tenure.temporal.loopback import request_status
 
         timeout = min(PROBE_TIMEOUT_SECONDS, self._max_silence)
         answered, deadline = False, time.monotonic() + self._max_start

@@ -87,7 +87,7 @@ UNBUILT_TYPES: Final = {
         tenure.sources.tables.sql_engine.""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
         rich. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
-        tenure.sources.search.api_provider.""".split(),
+        tenure.sources.search.api_provider. tenure.temporal.stack.""".split(),
     "numbers, compressed bytes, or the declaration of a role": """tenure.roles.base.
         tenure.roles.registry. tenure.sources.fetch.decompression.""".split(),
 }

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from temporalio.api.common.v1 import Payload
-from temporalio.api.common.v1 import Priority as RecordedPriority
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.common import Priority
 from temporalio.exceptions import CancelledError, TerminatedError, TimeoutError, TimeoutType
@@ -32,7 +31,7 @@ from tenure.runs.session.connection import (
     explain_refusals,
 )
 from tenure.settings.home import ConnectionSettings, HomeSettings
-from tenure.temporal.archive.container import ArchivedDocument, ArchivedRunSource
+from tenure.temporal.archive.container import ArchivedRunSource
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.histories import RunEnd, RunSource, ServerRun
@@ -140,7 +139,7 @@ async def load_archived(settings: ConnectionSettings, run_id: str) -> RunRecord 
         workflow_type=described.type,
         is_running=False,
         is_completed=document.result is not None,
-        priority=_make_priority(document),
+        priority=_make_priority(document.priority_key, document.fairness_key),
         source=ArchivedRunSource(document, make_data_converter(settings)),
         started=datetime.fromisoformat(described.started_at),
         ended=datetime.fromisoformat(described.closed_at),
@@ -190,20 +189,21 @@ async def open_on_server(client: Client, run_id: str) -> RunRecord:
         RPCError: it has none, or does not answer.
     """
     described = await client.get_workflow_handle(run_id).describe()
+    recorded = described.raw_description.workflow_execution_info.priority
     return RunRecord(
         id=run_id,
         workflow_type=described.workflow_type,
         is_running=described.status == WorkflowExecutionStatus.RUNNING,
         is_completed=described.status == WorkflowExecutionStatus.COMPLETED,
-        priority=_make_priority(described.raw_description.workflow_execution_info.priority),
+        priority=_make_priority(recorded.priority_key, recorded.fairness_key),
         source=ServerRun(client, run_id),
         started=described.start_time,
         ended=described.close_time,
     )
 
 
-def _make_priority(recorded: RecordedPriority | ArchivedDocument) -> Priority:
-    return Priority(priority_key=recorded.priority_key or None, fairness_key=recorded.fairness_key or None)
+def _make_priority(key: int, owner: str) -> Priority:
+    return Priority(priority_key=key or None, fairness_key=owner or None)
 
 
 async def read_archive(settings: HomeSettings, read: Callable[[Any], T], absent: T) -> T:

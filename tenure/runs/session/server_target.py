@@ -26,7 +26,7 @@ from tenure.settings import ClientSettings, Settings
 from tenure.settings.home import ConnectionSettings, StackSettings
 from tenure.temporal import connection
 from tenure.temporal.gate.access_key import HOST, build_link, load_key
-from tenure.temporal.health.probe import request_status
+from tenure.temporal.loopback import request_status
 from tenure.temporal.namespace_binding import describe_other_base
 from tenure.temporal.stack import local
 from tenure.temporal.stack.errors import PortTaken, StackError

@@ -23,7 +23,7 @@ from tenure.temporal.gate.http_server import serve_app, wait_for_stop_signal
 from tenure.temporal.gate.listeners import listen
 from tenure.temporal.gate.peers import Address
 from tenure.temporal.gate.web_ui import build_web_ui
-from tenure.temporal.health.probe import request_status
+from tenure.temporal.loopback import request_status
 
 LINK_COMMAND = "docker compose exec ui-gate python -m tenure.temporal.gate.standalone --link"
 

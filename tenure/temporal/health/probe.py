@@ -1,4 +1,4 @@
-"""Ask a worker for its health over HTTP, and any server of this machine whether it answers.
+"""Ask a worker for its health over HTTP.
 
 The module needs the standard library only, so that a check starts fast and a supervisor stays small.
 """
@@ -33,16 +33,6 @@ class ProbeResult:
     """Reason why it is not healthy."""
     reply: dict[str, Any] = field(default_factory=dict)
     """The answer: status, age of the last loop tick, and the queues; empty without an answer."""
-
-
-def request_status(port: int, path: str, timeout: float) -> int | None:
-    """Return the status with which a server of this machine answers, or None if it does not."""
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)) as connection:
-        try:
-            connection.request("GET", path)
-            return connection.getresponse().status
-        except (OSError, http.client.HTTPException):
-            return None
 
 
 def probe_worker(host: str, port: int, path: str, timeout: float = PROBE_TIMEOUT_SECONDS) -> ProbeResult:

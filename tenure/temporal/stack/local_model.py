@@ -12,7 +12,7 @@ from tenure.local_models.choice import find_served_model
 from tenure.local_models.model_file import LocalModel, check_model, check_runner, get_key_file
 from tenure.settings import ClientSettings
 from tenure.settings.home import StackSettings
-from tenure.temporal.health.probe import request_status
+from tenure.temporal.loopback import request_status
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import LocalModelRecord, StackRecord, load, save
