@@ -11,21 +11,14 @@ from inspect import Parameter, Signature, cleandoc, signature
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from tenure.contracts.choices import CitationStyle, ReportFormat
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.contracts.run.options import get_option
 from tenure.local_models.choice import choose_model
 from tenure.runs.errors import InvalidRequest, TenureError
-from tenure.runs.messages import (
-    AskBody,
-    CitationFormat,
-    OperationRequest,
-    ReportFormat,
-    RunDetails,
-    StartRequest,
-    validate_request,
-)
+from tenure.runs.messages import AskBody, OperationRequest, RunDetails, StartRequest, validate_request
 from tenure.runs.options import PathName, RunOptions
 from tenure.runs.service import Service, open_service
 from tenure.settings import Settings
@@ -103,7 +96,7 @@ class RunHandle:
         """
         return await self._service.wait(self.id, logger.warning)
 
-    async def report(self, format: ReportFormat = "md", citations: CitationFormat = "numeric") -> bytes:
+    async def report(self, format: ReportFormat = "md", citations: CitationStyle = "numeric") -> bytes:
         """Return the report of an ended run in a format."""
         return await self._service.render_report(self.id, format, citations)
 

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from tenure.cli.output import Output
 from tenure.cli.terminal import check_writable, print_json_lines, print_markdown, print_note, print_text, write_file
+from tenure.contracts.choices import CitationStyle, ReportFormat
 from tenure.contracts.result.result import Result, ResultStatus
 from tenure.runs.errors import InvalidRequest, Unreachable
-from tenure.runs.messages import CitationFormat, ReportFormat
 from tenure.runs.reading import render_content
 
 UNPROVED = 3
@@ -50,7 +50,7 @@ class Delivery(Output):
     """File; None for standard output."""
     format: ReportFormat | None = None
     """Format; None to choose it by the name of the file."""
-    citations: CitationFormat = "numeric"
+    citations: CitationStyle = "numeric"
     """Format of citation marks."""
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from tenure.cli.argument_types import (
     parse_text,
 )
 from tenure.cli.command_parser import CommandParser
-from tenure.contracts.choices import ListedStatus
+from tenure.contracts.choices import CitationStyle, ListedStatus, MemoryKind, ReportFormat, WritableKind
 from tenure.contracts.run.limits import BudgetFields
 from tenure.contracts.run.options import Option, list_options
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
@@ -144,12 +144,12 @@ def _add_delivery(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", type=parse_path, metavar="FILE", help="write the report into a file")
     command.add_argument(
         "--format",
-        choices=["md", "html", "pdf", "docx", "json", "bibtex", "csl"],
+        choices=get_args(ReportFormat),
         help="format of the report, or of its references alone (default: by the file's name, else md)",
     )
     command.add_argument(
         "--citations",
-        choices=["numeric", "author-year"],
+        choices=get_args(CitationStyle),
         default="numeric",
         help="how citation marks name their sources (default: numeric)",
     )
@@ -340,11 +340,7 @@ def _add_memories(program: _Group) -> None:
     """Add the commands of memories."""
     memory = program.add_group("memory", "write, edit, list, search, forget or export memories")
     add = memory.add("add", "memory:add", "store a memory", "TEXT")
-    add.add_argument(
-        "--kind",
-        choices=["short_term", "long_term", "semantic", "procedural", "preference"],
-        help="kind of the memory (default: by its text)",
-    )
+    add.add_argument("--kind", choices=get_args(WritableKind), help="kind of the memory (default: by its text)")
     add.add_argument("--subject", type=parse_text, metavar="NAME", help="subject of the fact")
     add.add_argument("--relation", type=parse_text, metavar="WORDS", help="relation of subject and object")
     add.add_argument("--object", type=parse_text, metavar="NAME", help="object of the fact")
@@ -373,7 +369,7 @@ def _add_memories(program: _Group) -> None:
                 "--kind",
                 dest="kinds",
                 action="append",
-                choices=["short_term", "long_term", "episodic", "semantic", "procedural", "preference"],
+                choices=get_args(MemoryKind),
                 help="only memories of this kind; may be repeated",
             )
 

@@ -27,6 +27,20 @@ of independent answers; `multi_hop` from one fact to the next that it names.
 ReasoningChoice = Literal[ReasoningStrategy, "none"]
 """Reasoning method that a person may select."""
 
+ReportFormat = Literal["md", "html", "pdf", "docx", "json", "bibtex", "csl"]
+"""Format of a report, or of its references alone."""
+
+CitationStyle = Literal["numeric", "author-year"]
+"""Format of citation marks: `[1, 2]` or `(Author 2024; Doe 2023)`."""
+
+MemoryKind = Literal["short_term", "long_term", "episodic", "semantic", "procedural", "preference"]
+"""Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed; a person's
+request to all runs, such as the units that reports use.
+"""
+
+WritableKind = Literal["short_term", "long_term", "semantic", "procedural", "preference"]
+"""Kinds of memories that a person can write; an episode is the record of a run."""
+
 TimeRange = Literal["day", "week", "month", "year"]
 """Maximum age of a web page."""
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from tenure.contracts.base import Contract
-from tenure.contracts.choices import ListedStatus
+from tenure.contracts.choices import CitationStyle, ListedStatus, MemoryKind, ReportFormat, WritableKind
 from tenure.contracts.evidence.corpora import CorpusStats, IngestProgress, StoredPassage
-from tenure.contracts.knowledge.memory import MAX_FACT_CHARS, MAX_MEMORY_CHARS, MemoryKind, WritableKind
+from tenure.contracts.knowledge.memory import MAX_FACT_CHARS, MAX_MEMORY_CHARS
 from tenure.contracts.result.ask import AskReply, Exchange
 from tenure.contracts.run.run import Question, RunProgress
 from tenure.runs.errors import InvalidRequest
@@ -28,9 +28,6 @@ from tenure.runs.options import (
     TableOptions,
     Text,
 )
-
-ReportFormat = Literal["md", "html", "pdf", "docx", "json", "bibtex", "csl"]
-CitationFormat = Literal["numeric", "author-year"]
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -206,7 +203,7 @@ class ReportQuery(OperationRequest):
 
     format: ReportFormat = "json"
     """Format of the report."""
-    citations: CitationFormat = "numeric"
+    citations: CitationStyle = "numeric"
     """Format of citation marks."""
 
 

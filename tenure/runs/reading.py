@@ -2,11 +2,11 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from temporalio.client import WorkflowFailureError
 
 from tenure.algorithms.text.printable import format_json
+from tenure.contracts.choices import CitationStyle
 from tenure.contracts.research.report import RunState
 from tenure.contracts.research.trace import RecordedResult, RunHead, Story, Trace
 from tenure.contracts.result.result import Result
@@ -22,9 +22,6 @@ from tenure.runs.session.connection import (
     explain_refusals,
 )
 from tenure.runs.session.run_records import RunRecord, open_run
-
-if TYPE_CHECKING:
-    from tenure.report.layout.marks import CitationStyle
 
 _NO_STORY = Story(
     notes=("The records of this run were not kept: no worker of its version answered when it was archived.",)
@@ -103,7 +100,7 @@ async def read_finished(session: Session, run_id: str) -> Result:
     return await record.read_result(Result)
 
 
-def render_content(result: Result, kind: str, style: "CitationStyle") -> bytes:
+def render_content(result: Result, kind: str, style: CitationStyle) -> bytes:
     """Render a result; the modules of a format are imported only for it."""
     base = Path.cwd()
     if kind == "json":
@@ -119,7 +116,7 @@ def render_content(result: Result, kind: str, style: "CitationStyle") -> bytes:
     return _text(result, kind, base, style).encode()
 
 
-def _text(result: Result, kind: str, base: Path, style: "CitationStyle") -> str:
+def _text(result: Result, kind: str, base: Path, style: CitationStyle) -> str:
     if kind == "html":
         from tenure.report.render.html import render_html
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
+from tenure.contracts.choices import CitationStyle, ReportFormat
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.knowledge.memory import ForgetReply, MemoriesReply, Memory
@@ -27,7 +28,6 @@ from tenure.runs.listing import list_runs
 from tenure.runs.memories import forget_memories, list_memories, search_memories, write_memory
 from tenure.runs.messages import (
     AskBody,
-    CitationFormat,
     CorpusList,
     ForgetBody,
     ForkBody,
@@ -35,7 +35,6 @@ from tenure.runs.messages import (
     MemoryFilter,
     PassageList,
     RememberBody,
-    ReportFormat,
     RunConversation,
     RunDetails,
     RunFilter,
@@ -158,7 +157,7 @@ class Service(Session):
         """Return the result document of a finished run."""
         return await read_finished(self, check_run(run))
 
-    async def render_report(self, run: str, kind: ReportFormat, style: CitationFormat) -> bytes:
+    async def render_report(self, run: str, kind: ReportFormat, style: CitationStyle) -> bytes:
         """Return the report of a finished run in a format."""
         result = await self.read_result(run)
         return await asyncio.to_thread(render_content, result, kind, style)

@@ -13,16 +13,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tenure.contracts.choices import ListedStatus
+from tenure.contracts.choices import ListedStatus, ReportFormat
 from tenure.contracts.result.result import Result
 from tenure.runs.errors import InvalidRequest, MissingRun, TenureError, Unreachable
-from tenure.runs.messages import (
-    ErrorReply,
-    ReportFormat,
-    ReportQuery,
-    RunDetails,
-    validate_request,
-)
+from tenure.runs.messages import ErrorReply, ReportQuery, RunDetails, validate_request
 from tenure.runs.service import Service
 
 PREFIX = "/api/v1"

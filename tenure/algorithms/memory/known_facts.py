@@ -12,14 +12,8 @@ from tenure.algorithms.memory.fact_extraction import extract_fact
 from tenure.algorithms.memory.scoring import classify_fact
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence, make_standalone
 from tenure.algorithms.text.sentences import normalize_sentence, split_sentences
-from tenure.contracts.knowledge.memory import (
-    MAX_MEMORY_CHARS,
-    MemoryKind,
-    MemoryOrigin,
-    NewMemory,
-    ScoredMemory,
-    SourceQuote,
-)
+from tenure.contracts.choices import MemoryKind
+from tenure.contracts.knowledge.memory import MAX_MEMORY_CHARS, MemoryOrigin, NewMemory, ScoredMemory, SourceQuote
 from tenure.contracts.research.learning import KnownFact
 from tenure.contracts.result.result import Result, ResultClaim, SourceEntry
 

@@ -17,11 +17,11 @@ from tenure.algorithms.text.phrases import extract_terms, normalize_term
 from tenure.algorithms.text.polarity import count_negations, find_antonym_pair
 from tenure.algorithms.text.urls import InvalidUrlError, extract_host
 from tenure.contracts.base import SourceId
+from tenure.contracts.choices import MemoryKind
 from tenure.contracts.knowledge.memory import (
     EpisodeDetails,
     FactDetails,
     Memory,
-    MemoryKind,
     NewMemory,
     ProcedureDetails,
     StrategyRecord,

@@ -10,21 +10,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId, SourceId
+from tenure.contracts.choices import MemoryKind, WritableKind
 from tenure.contracts.run.run import QueryType
-
-MemoryKind = Literal["short_term", "long_term", "episodic", "semantic", "procedural", "preference"]
-"""Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed; a person's
-request to all runs, such as the units that reports use.
-"""
 
 EpisodeOutcome = Literal["answered", "partial", "no_evidence", "failed"]
 """Result of a run with respect to its question."""
 
 PERMANENT_KINDS: tuple[MemoryKind, ...] = ("long_term", "episodic", "semantic", "procedural", "preference")
 """All kinds except short-term memories."""
-
-WritableKind = Literal["short_term", "long_term", "semantic", "procedural", "preference"]
-"""Kinds of memories that a person can write; an episode is the record of a run."""
 
 UnitInterval = Annotated[float, Field(ge=0, le=1)]
 """A number from 0 to 1."""

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from tenure.algorithms.claims.contradictions import detect_contradiction
 from tenure.algorithms.memory import scoring
 from tenure.algorithms.text.passage import Encoder
+from tenure.contracts.choices import MemoryKind
 from tenure.contracts.knowledge.memory import (
     ConsolidationProgress,
     ConsolidationRequest,
     ConsolidationStepReport,
     Memory,
-    MemoryKind,
     MemoryOrigin,
     StrategyRecord,
 )

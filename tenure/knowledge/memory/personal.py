@@ -9,7 +9,8 @@ from typing import Final
 from tenure.algorithms.memory import scoring
 from tenure.algorithms.memory.fact_extraction import extract_fact
 from tenure.algorithms.text.sentences import normalize_sentence
-from tenure.contracts.knowledge.memory import Memory, MemoryKind, MemoryOrigin, NewMemory, WriteMemoryRequest
+from tenure.contracts.choices import MemoryKind
+from tenure.contracts.knowledge.memory import Memory, MemoryOrigin, NewMemory, WriteMemoryRequest
 
 PERSON_CONFIDENCE: Final = 1.0
 MAX_ASKED_IMPORTANCE: Final = 0.5

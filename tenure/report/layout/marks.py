@@ -1,16 +1,14 @@
 """Define citation marks and the remarks on claims."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from tenure.algorithms.claims.citations import KINDS_WITH_SOURCES
+from tenure.contracts.choices import CitationStyle
 from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
 from tenure.contracts.result.result import ResultClaim, SourceEntry
 from tenure.report.layout.blocks import CitedClaim, LayoutBlock, split_into_blocks
 from tenure.report.sources.bibliography import make_author_year_labels
-
-CitationStyle = Literal["numeric", "author-year"]
-"""Format of citation marks: `[1, 2]` or `(Author 2024; Doe 2023)`."""
 
 UNSOURCED = "[unsourced]"
 """Mark of a sentence without a citation, so that it cannot be mistaken for a cited one."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 from tenure.algorithms.text.printable import flatten
+from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result, ResultStatus, Synthesis
 from tenure.contracts.run.run import FeedbackRecord
 from tenure.report.layout.claims import ClaimLayout
@@ -25,7 +26,6 @@ from tenure.report.layout.limits import (
 from tenure.report.layout.marks import (
     STATUS_WORDS,
     CitationMarks,
-    CitationStyle,
     explain_marks,
     is_taint_marked,
     make_marks,

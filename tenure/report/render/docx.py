@@ -23,8 +23,9 @@ from docx.shared import Cm, Pt, RGBColor
 from docx.text.paragraph import Paragraph
 from docx.text.run import Run
 
+from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
-from tenure.report.layout.marks import UNSOURCED, CitationStyle
+from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
 from tenure.report.layout.tree import (
     AnchorNode,

@@ -15,8 +15,9 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from tenure.algorithms.text.printable import remove_control_characters
+from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
-from tenure.report.layout.marks import UNSOURCED, CitationStyle
+from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
 
 TEMPLATES = Path(__file__).parent / "templates"

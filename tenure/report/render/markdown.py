@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from tenure.algorithms.text.printable import remove_control_characters
+from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.result import Result
 from tenure.report.layout.answer import compose_answer
-from tenure.report.layout.marks import UNSOURCED, CitationStyle
+from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
 from tenure.report.layout.tree import (
     AnchorNode,

@@ -11,8 +11,9 @@ from pathlib import Path, PurePath
 
 import typst
 
+from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
-from tenure.report.layout.marks import UNSOURCED, CitationStyle
+from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.typ"

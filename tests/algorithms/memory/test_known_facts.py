@@ -12,7 +12,8 @@ from tenure.algorithms.memory.known_facts import (
     select_known_facts,
 )
 from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.knowledge.memory import Memory, MemoryKind, MemoryOrigin, ScoredMemory
+from tenure.contracts.choices import MemoryKind
+from tenure.contracts.knowledge.memory import Memory, MemoryOrigin, ScoredMemory
 from tenure.contracts.research.learning import KnownFact
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
 from tenure.contracts.run.run import Usage

@@ -9,12 +9,12 @@ from tenure.algorithms.memory import scoring as thinking
 from tenure.algorithms.memory.scoring import SourceEvidence, SourceSupport
 from tenure.algorithms.text.near_duplicates import compute_fingerprint
 from tenure.contracts.base import SourceId
+from tenure.contracts.choices import MemoryKind
 from tenure.contracts.knowledge.memory import (
     EpisodeDetails,
     FactDetails,
     Memory,
     MemoryDetails,
-    MemoryKind,
     MemoryOrigin,
     NewMemory,
     ProcedureDetails,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.choices import WritableKind
 from tenure.contracts.knowledge.memory import (
     MAX_PREFERENCE_CHARS,
     MAX_PREFERENCES,
@@ -19,7 +20,6 @@ from tenure.contracts.knowledge.memory import (
     MemorySearchRequest,
     NewMemory,
     RememberRequest,
-    WritableKind,
     WriteMemoryReply,
     WriteMemoryRequest,
 )
