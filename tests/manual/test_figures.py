@@ -13,10 +13,10 @@ from tenure.algorithms.control.search_batches import MAX_SEARCHES
 from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS, MAX_TOTAL_FEEDBACK_BYTES
 from tenure.algorithms.research.research_state import MAX_PASSAGES
 from tenure.cli.delivery import EXIT_CODES
-from tenure.contracts.choices import ReasoningStrategy, SearchMode
+from tenure.contracts.choices import MemoryKind, ReasoningStrategy, ReportFormat, SearchMode
 from tenure.contracts.evidence.computing import MAX_INPUT_BYTES
 from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
-from tenure.contracts.knowledge.memory import MAX_PREFERENCES, MemoryKind
+from tenure.contracts.knowledge.memory import MAX_PREFERENCES
 from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
 from tenure.contracts.sandbox import ProofLevel, SandboxLimits, SandboxVerdict
 from tenure.mcp_server.tools import TOOLS
@@ -24,7 +24,6 @@ from tenure.models.openai.capabilities import CACHE_TTL_SECONDS
 from tenure.python_api import RunHandle
 from tenure.role_executor import MAX_CORRECTIONS
 from tenure.runs.automation.batches import MAX_BATCH_BYTES
-from tenure.runs.messages import ReportFormat
 from tenure.settings.home import StackSettings
 from tenure.settings.models import ChatModelSettings
 from tenure.temporal.gate.access import COOKIE_SECONDS
