@@ -132,7 +132,7 @@ class World:
             return 0.0
         handle = self._client.get_workflow_handle(f"{result.id}/spiral", result_type=SpiralResult)
         gathered: SpiralResult = await handle.result()
-        accepted = {passage.chunk: passage for aim in gathered.topics for passage in aim.passages}
+        accepted = {passage.chunk: passage for aim in gathered.state.topics for passage in aim.passages}
         names = [Path(passage.uri).name for passage in self._knowledge.corpora.load_passages(tuple(accepted.values()))]
         found = list({self._keys.get(name, name) for name in names})
         return recall(found, dict.fromkeys(evidence, 1.0), len(found))

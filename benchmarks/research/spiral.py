@@ -92,6 +92,7 @@ async def gather(client: Client, knowledge: KnowledgeBase, questions: Sequence[A
                 question=asked.question,
                 corpora=(_CORPUS,),
                 limits=_LIMITS,
+                complexity="complex",
                 effort=EFFORT_WITHOUT_MODEL["complex"],
                 outline=(Topic(heading=asked.question[:160], question=asked.question),),
                 evidence=_search(knowledge, asked.question, 24),
@@ -132,11 +133,14 @@ def _compared(
 ) -> Iterator[_Row]:
     """Yield whether all that supports an answer was accepted, and whether one search of that size has it."""
     for asked, result in zip(questions, results, strict=True):
-        accepted = {passage.chunk: passage for aim in result.topics for passage in aim.passages}
+        accepted = {passage.chunk: passage for aim in result.state.topics for passage in aim.passages}
         once = _search(knowledge, asked.question, max(1, len(accepted)))
         found = [_names(knowledge, passages, names) for passages in (tuple(accepted.values()), once)]
         yield _Row(
-            asked.supporting <= found[0], asked.supporting <= found[1], len(accepted), len(result.information_gains)
+            asked.supporting <= found[0],
+            asked.supporting <= found[1],
+            len(accepted),
+            len(result.state.information_gains),
         )
 
 

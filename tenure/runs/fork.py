@@ -6,7 +6,7 @@ from temporalio.client import WorkflowHandle
 
 from tenure.contracts.base import RunId
 from tenure.contracts.research.fork import CycleCheckpoint, ForkOrigin, ForkRunRequest
-from tenure.contracts.research.report import ResearchRequest
+from tenure.contracts.research.spiral import ResearchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.runs.errors import InvalidRequest

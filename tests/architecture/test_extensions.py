@@ -49,14 +49,13 @@ from workflows.research.tool_registry import TOOLS, use_tool
 
 async def survey(session: SearchSession):
     """Search, ask the role for terms, and look one up with the tool."""
-    reason = await search_twice(session)
+    await search_twice(session)
     question = KeywordExtractorInput(question=session.task.question)
     passages = [retrieved.passage for retrieved in session.rank_passages()]
     (term, *_) = (await session.clients.models.ask(ROLE, question, passages, summary="terms")).terms
     context = ToolContext(session.clients, session.task, session.is_stopped)
     found = await use_tool(context, "define_term", TOOLS["define_term"].arguments.model_validate({"term": term}))
-    session.add_results(found.passages, f"define {term}", 2)
-    return reason
+    session.add_results(found.passages, f"define {term}")
 
 
 STRATEGY = Strategy("survey", "searches, then defines a term", survey)

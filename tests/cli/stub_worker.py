@@ -52,8 +52,8 @@ from tenure.contracts.knowledge.memory import (
     WriteMemoryReply,
 )
 from tenure.contracts.research.fork import CycleCheckpoint, ForkOrigin, ForkRunRequest
-from tenure.contracts.research.report import ResearchRequest, RunState
-from tenure.contracts.research.spiral import SpiralState
+from tenure.contracts.research.report import RunState
+from tenure.contracts.research.spiral import ResearchRequest, SpiralState
 from tenure.contracts.research.trace import RecordedResult, Story
 from tenure.contracts.result.ask import AskReply, AskRequest, Exchange, Thread
 from tenure.contracts.result.result import Result, ResultClaim, ResultSection, ResultStatus

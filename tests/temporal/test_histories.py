@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tenure.contracts.research.fork import CycleCheckpoint
-from tenure.contracts.research.report import ResearchRequest
+from tenure.contracts.research.spiral import ResearchRequest
 from tenure.contracts.research.trace import Trace
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.temporal.converter import DATA_CONVERTER

@@ -417,7 +417,8 @@ class CodingWorkflow(ControllableWorkflow):
         return f"Ended after {self.generation} of {self.request.limits.max_code_attempts} generations."
 
     def _report_progress(self, phase: RunPhase | None, last: str = "", *, attempt: Attempt | None = None) -> None:
-        self.clients.progress.report(phase=phase, revision=self.generation, attempt=attempt, last=last)
+        attempts = (attempt,) if attempt else ()
+        self.clients.progress.report(phase=phase, revision=self.generation, attempts=attempts, last=last)
 
 
 _NO_SANDBOX = (

@@ -14,7 +14,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.base import ChunkId
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.evidence.react import MAX_RECORDED_CHARS, ReactStep
-    from tenure.contracts.evidence.retrieval import RetrievalStopReason
     from tenure.contracts.research.spiral import EarlierResult, PlanStep, PreparedCalculation, SubagentRequest
     from tenure.contracts.research.tools import Observation, ToolArguments
     from tenure.roles.research import calculation_writer, step_preparer
@@ -74,8 +73,8 @@ def _collect_passages(earlier: tuple[EarlierResult, ...]) -> tuple[tuple[Earlier
     return tuple(steps), list(seen.values())
 
 
-async def use_results(session: SearchSession, context: ToolContext) -> tuple[RetrievalStopReason, str]:
-    """Execute a step that analyzes, compares or calculates; return the reason of its end, and its problem if any."""
+async def use_results(session: SearchSession, context: ToolContext) -> str:
+    """Execute a step that analyzes, compares or calculates; return its problem, or an empty text."""
     step, earlier = session.task.step, session.task.earlier
     context.add_passages(passage for result in earlier for passage in result.passages)
     if step.kind == "calculate":
@@ -84,9 +83,9 @@ async def use_results(session: SearchSession, context: ToolContext) -> tuple[Ret
         observation = await _compare(session, context)
     else:
         observation = await _analyze(session, context)
-    session.add_results(observation.passages, step.query, 1, observation.cited)
+    session.add_results(observation.passages, step.query, observation.cited)
     session.answer = shorten(observation.text, MAX_RECORDED_CHARS)
-    return "complete", observation.problem
+    return observation.problem
 
 
 async def _calculate(session: SearchSession, context: ToolContext) -> Observation:

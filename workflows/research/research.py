@@ -26,8 +26,8 @@ from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node, compute_max_revisions
-    from tenure.contracts.research.fork import ForkResearchRequest
-    from tenure.contracts.research.report import Critique, ReportDraft, ResearchRequest
+    from tenure.contracts.research.report import Critique, ReportDraft
+    from tenure.contracts.research.spiral import ResearchRequest
     from tenure.contracts.run.run import Feedback
 
 
@@ -36,7 +36,7 @@ class ResearchWorkflow(ControllableWorkflow):
     """Workflow that researches a question and writes a report."""
 
     @workflow.init
-    def __init__(self, request: ResearchRequest | ForkResearchRequest) -> None:
+    def __init__(self, request: ResearchRequest) -> None:
         """Start from a routed question and the passages found for it, or from the state of a forked run."""
         super().__init__(request.control, part="report")
         self.feedback_items = list(request.feedback)
@@ -44,7 +44,7 @@ class ResearchWorkflow(ControllableWorkflow):
         self.main_task: asyncio.Task[None] | None = None
 
     @workflow.run
-    async def run(self, request: ResearchRequest | ForkResearchRequest) -> ReportDraft:
+    async def run(self, request: ResearchRequest) -> ReportDraft:
         """Run all phases until no critique is left, the revisions are used up, or a person says stop."""
         self.main_task = asyncio.create_task(self._run_phases())
         if self.context.state.cancelled:
@@ -64,7 +64,7 @@ class ResearchWorkflow(ControllableWorkflow):
 
     async def _run_phases(self) -> None:
         context = self.context
-        if context.forked_state is None:
+        if context.request.state is None:
             await outline(context)
         await gather(context)
         if context.state.failure:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from temporalio import workflow
 
@@ -16,8 +16,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.disputes import PositionEvidence
     from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchRequest
     from tenure.contracts.evidence.react import ReactStep
-    from tenure.contracts.evidence.retrieval import QueryPurpose, RetrievalResult, RetrievalStopReason, RetrievedPassage
-    from tenure.contracts.research.spiral import SubagentRequest
+    from tenure.contracts.evidence.retrieval import QueryPurpose, RetrievedPassage
+    from tenure.contracts.research.spiral import CandidatePassage, PlanStep, SubagentRequest, SubagentResult
     from tenure.contracts.sandbox import Artifact
     from tenure.roles.research import query_refiner
     from tenure.roles.research.query_refiner import QueryRefinerInput
@@ -28,19 +28,6 @@ MAX_REFINER_PASSAGES = 8
 """Passages that the query refiner reads."""
 PURPOSES_OF_RULES: Final[tuple[QueryPurpose, ...]] = ("supporting", "contradicting", "narrow")
 """Purposes for which the words of a position, or of a group of passages, make a query as good as a model's."""
-
-
-class SessionQuery(NamedTuple):
-    """One search of a session."""
-
-    text: str
-    """Text of the query."""
-    round: int = 1
-    """Number of its round or hop, from 1."""
-    cluster: int | None = None
-    """Number of the group of passages that it looks into, from 1."""
-    k: int = PASSAGES_PER_SEARCH
-    """Passages wanted."""
 
 
 class SearchSession:
@@ -67,59 +54,48 @@ class SearchSession:
         self.tools = ToolContext(clients, task, stopped)
         self._rankings: list[Mapping[ChunkId, int]] = []
 
-    async def search(self, *queries: SessionQuery) -> list[tuple[PassageRef, ...]]:
-        """Search concurrently; return for each query the passages that are not in `known`."""
-        self.queries += [query.text for query in queries]
-        found = await asyncio.gather(*(self._search(query) for query in queries))
+    async def search(self, *queries: str, k: int = PASSAGES_PER_SEARCH) -> list[tuple[PassageRef, ...]]:
+        """Search concurrently; return for each query at most `k` passages that are not in `known`."""
+        self.queries += queries
+        found = await asyncio.gather(*(self._search(query, k) for query in queries))
         for query, passages in zip(queries, found, strict=True):
-            self.add_ranking(passages)
-            for passage in passages:
-                retrieved = RetrievedPassage(
-                    passage=passage, query=query.text, round=query.round, cluster=query.cluster
-                )
-                self.found.setdefault(passage.chunk, retrieved)
+            self.add_passages(passages, query)
         return found
 
-    async def _search(self, query: SessionQuery) -> tuple[PassageRef, ...]:
+    async def _search(self, query: str, k: int) -> tuple[PassageRef, ...]:
         step, limits = self.task.step, self.task.limits
         request = SearchRequest(
-            query=query.text,
+            query=query,
             corpora=self.task.corpora,
-            k=query.k + min(len(self.known), query.k),
-            hypothetical_answer=self.task.hypothetical_answer
-            if query.text == step.query and not step.read_passage
-            else "",
+            k=k + min(len(self.known), k),
+            hypothetical_answer=self.task.hypothetical_answer if query == step.query and not step.read_passage else "",
             max_per_source=None if step.read_passage else limits.max_per_source,
             sources=(step.read_passage.source,) if step.read_passage else (),
             mode=step.search_mode or DEFAULT_SEARCH_MODE,
         )
         passages = await self.clients.knowledge.search(request, limits.min_relevance)
-        return tuple(passage for passage in passages if passage.chunk not in self.known)[: query.k]
+        return tuple(passage for passage in passages if passage.chunk not in self.known)[:k]
 
-    def add_results(
-        self, passages: Sequence[PassageRef], query: str, round: int, cited: Collection[ChunkId] = ()
-    ) -> int:
+    def add_results(self, passages: Sequence[PassageRef], query: str, cited: Collection[ChunkId] = ()) -> int:
         """Add the passages that a tool found for a query and those of them that it cited; return how many are new."""
         known = len(self.found)
         if query not in self.queries:
             self.queries.append(query)
+        self.add_passages(passages, query)
+        for chunk in cited:
+            if chunk in self.found:
+                self.found[chunk] = self.found[chunk].model_copy(update={"is_cited": True})
+        return len(self.found) - known
+
+    def add_passages(self, passages: Sequence[PassageRef], query: str) -> None:
+        """Add passages, best first, that a query has found or earlier runs accepted."""
         self.add_ranking(passages)
         for passage in passages:
-            found = self.found.get(passage.chunk) or RetrievedPassage(passage=passage, query=query, round=round)
-            is_cited = found.is_cited or passage.chunk in cited
-            self.found[passage.chunk] = found.model_copy(update={"is_cited": is_cited})
-        return len(self.found) - known
+            self.found.setdefault(passage.chunk, RetrievedPassage(passage=passage, query=query))
 
     def add_ranking(self, passages: Sequence[PassageRef]) -> None:
         """Add a ranking of passages, best first, to the fusion."""
         self._rankings.append({passage.chunk: rank for rank, passage in enumerate(passages, 1)})
-
-    def add_remembered(self, passages: Sequence[PassageRef]) -> None:
-        """Add passages that earlier runs accepted."""
-        self.add_ranking(passages)
-        for passage in passages:
-            remembered = RetrievedPassage(passage=passage, query=self.task.step.query, remembered=True)
-            self.found.setdefault(passage.chunk, remembered)
 
     async def refine_query(self, passages: Sequence[PassageRef], purpose: QueryPurpose, task: str = "") -> str:
         """Return the next query for a purpose, or an empty text if there is no new one.
@@ -150,19 +126,29 @@ class SearchSession:
     def rank_passages(self) -> tuple[RetrievedPassage, ...]:
         """Return all passages, best first by reciprocal rank fusion of all rankings."""
         scores = fuse_rankings(self._rankings)
-        scored = [
-            retrieved.model_copy(update={"score": round(scores[chunk], 6)}) for chunk, retrieved in self.found.items()
-        ]
-        return tuple(sorted(scored, key=lambda retrieved: -retrieved.score))
+        return tuple(sorted(self.found.values(), key=lambda retrieved: -round(scores[retrieved.passage.chunk], 6)))
 
-    def to_retrieval(self, stop_reason: RetrievalStopReason) -> RetrievalResult:
-        """Return the result of the session; all strategies return this form."""
-        return RetrievalResult(
-            strategy=self.task.strategy,
-            passages=self.rank_passages(),
-            queries=tuple(self.queries),
+    def change_step(self, step: PlanStep) -> None:
+        """Replace the step of the task by its present form."""
+        self.task = self.task.model_copy(update={"step": step})
+
+    def build_result(self, planned: PlanStep) -> SubagentResult:
+        """Return the result of the task, whose step was planned as `planned`."""
+        step = self.task.step
+        return SubagentResult(
+            step=step.id,
+            prepared=None if step == planned else step,
+            candidates=tuple(
+                CandidatePassage.model_validate({"topic": planned.topic, **dict(passage)})
+                for passage in self.rank_passages()
+            ),
+            queries=tuple(query for query in self.queries if query != step.query),
             steps=tuple(self.steps),
             answer=self.answer,
             positions=self.positions,
-            stop_reason=stop_reason,
         )
+
+    def describe_findings(self) -> str:
+        """Return a line on the passages of the task."""
+        found = len(self.found)
+        return f"{found} passage{'' if found == 1 else 's'} for “{self.task.step.query[:120]}”"

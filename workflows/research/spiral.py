@@ -26,7 +26,6 @@ from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.memory.experience import rank_productive_queries
     from tenure.algorithms.research import research_state
     from tenure.contracts.research.fork import CycleCheckpoint
     from tenure.contracts.research.spiral import CandidatePassage, SpiralRequest, SpiralResult, SpiralState
@@ -66,7 +65,9 @@ class SpiralWorkflow(ControllableWorkflow):
         progress = await self.loop.clients.progress.finish(
             **self.loop.describe_progress(decisions[-1] if decisions else "", "waiting")
         )
-        return self._result().model_copy(update={"progress": progress})
+        fallbacks = (*self.loop.state.fallbacks, *self.loop.clients.record.fallbacks)
+        self.loop.update(fallbacks=fallbacks)
+        return SpiralResult(state=self.loop.state, failure=self.failure, is_cut=self.is_cut, progress=progress)
 
     async def _run_cycles(self) -> None:
         loop = self.loop
@@ -174,22 +175,3 @@ class SpiralWorkflow(ControllableWorkflow):
             "progress": None,
         }
         workflow.continue_as_new(self.loop.request.model_copy(update=changes))
-
-    def _result(self) -> SpiralResult:
-        state = self.loop.state
-        return SpiralResult(
-            topics=state.topics,
-            dossier=state.dossier,
-            information_gains=state.information_gains,
-            strategy_outcomes=state.strategy_outcomes,
-            positions=state.positions,
-            decisive=state.decisive,
-            queries=rank_productive_queries(state.executed),
-            decisions=state.decisions,
-            notes=(*state.notes, *research_state.list_open_points(state)),
-            feedback_queries=state.feedback_queries,
-            outline_number=state.outline_number,
-            failure=self.failure,
-            is_cut=self.is_cut,
-            fallbacks=(*state.fallbacks, *self.loop.clients.record.fallbacks),
-        )

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tenure.contracts.evidence.retrieval import RetrievalStopReason
 from workflows.research.search_session import SearchSession
 
 
@@ -15,7 +14,7 @@ class Strategy:
     """Its name: that of its module."""
     description: str
     """Way to search and suitable queries, as the planner reads them."""
-    search: Callable[[SearchSession], Awaitable[RetrievalStopReason]]
-    """Function that searches through a session and returns its reason to stop."""
+    search: Callable[[SearchSession], Awaitable[None]]
+    """Function that searches through a session."""
     selectable_by_records: bool = True
     """Whether records of earlier runs may select it for a task without a chosen strategy."""

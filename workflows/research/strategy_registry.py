@@ -6,7 +6,6 @@ from typing import Final
 
 from temporalio.exceptions import ApplicationError
 
-from tenure.contracts.evidence.retrieval import RetrievalResult
 from workflows.research import strategies
 from workflows.research.search_session import SearchSession
 from workflows.research.strategy import Strategy
@@ -25,7 +24,7 @@ SELECTABLE_STRATEGIES: Final = tuple(name for name, strategy in STRATEGIES.items
 """Names of the strategies that records of earlier runs may select."""
 
 
-async def retrieve(session: SearchSession) -> RetrievalResult:
+async def retrieve(session: SearchSession) -> None:
     """Search with the strategy of the task.
 
     Raises:
@@ -36,4 +35,4 @@ async def retrieve(session: SearchSession) -> RetrievalResult:
         raise ApplicationError(
             f"there is no strategy {name!r}; there are {', '.join(STRATEGIES)}", type="UnknownStrategy"
         )
-    return session.to_retrieval(await STRATEGIES[name].search(session))
+    await STRATEGIES[name].search(session)

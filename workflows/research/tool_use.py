@@ -76,12 +76,11 @@ async def call_tool(
         first = error.errors()[0]
         return Observation(problem=f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
     session.tools.add_passages(retrieved.passage for retrieved in session.rank_passages())
-    number = len(session.steps) + 1
-    observation, new = await perform_call(session, name, validated, number)
+    observation, new = await perform_call(session, name, validated)
     session.steps.append(
         shorten_step(
             ReactStep(
-                n=number,
+                n=len(session.steps) + 1,
                 thought=thought,
                 tool=name,
                 arguments=validated.model_dump_json(exclude_defaults=True),
@@ -94,16 +93,14 @@ async def call_tool(
     return observation
 
 
-async def perform_call(
-    session: SearchSession, name: str, arguments: ToolArguments, round: int
-) -> tuple[Observation, int]:
+async def perform_call(session: SearchSession, name: str, arguments: ToolArguments) -> tuple[Observation, int]:
     """Call a tool with valid arguments; return its observation and the number of new passages."""
     observation = await use_tool(session.tools, name, arguments)
     session.artifacts += observation.artifacts
     if not observation.passages:
         return observation, 0
     query = _describe_call(TOOLS[name], arguments)
-    return observation, session.add_results(observation.passages, query, round, observation.cited)
+    return observation, session.add_results(observation.passages, query, observation.cited)
 
 
 def _describe_call(tool: Tool[Any], arguments: ToolArguments) -> str:

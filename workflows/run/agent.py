@@ -60,13 +60,12 @@ with workflow.unsafe.imports_passed_through():
         CycleCheckpoint,
         ForkOrigin,
         ForkRequest,
-        ForkResearchRequest,
         ForkRunRequest,
     )
     from tenure.contracts.research.learning import Experience
     from tenure.contracts.research.progress import ProgressUpdate
-    from tenure.contracts.research.report import ReportDraft, ResearchRequest, RunState
-    from tenure.contracts.research.spiral import SpiralState
+    from tenure.contracts.research.report import ReportDraft, RunState
+    from tenure.contracts.research.spiral import ResearchRequest, SpiralState
     from tenure.contracts.research.trace import Story
     from tenure.contracts.result.programs import CodingRequest
     from tenure.contracts.result.result import Result, ResultStatus
@@ -272,7 +271,6 @@ class AgentWorkflow(InteractiveRun):
             return None
         self.notes += found.notes
         self.parts.artifacts += found.artifacts
-        self.parts.tasks = (*self.parts.tasks, *found.tasks)
         self.query_results = (*found.results, *self.query_results)
         self.evidence = add_new_passages(found.results, self.evidence)
         is_complete = found.calculation and is_pure_calculation(request.question)
@@ -347,9 +345,9 @@ class AgentWorkflow(InteractiveRun):
             experience=self.experience,
             feedback=tuple(self.feedback_items),
             control=self.control,
+            state=state,
         )
-        forked = request if state is None else ForkResearchRequest(**dict(request), state=state)
-        return await self._execute_child("research", ResearchWorkflow.run, forked)
+        return await self._execute_child("research", ResearchWorkflow.run, request)
 
     async def _code(self) -> ReportDraft:
         """Write a program in a child workflow."""

@@ -9,14 +9,14 @@ from workflows.runtime.story_log import StoryLog
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding.programs import select_best_attempt, trim_history
-    from tenure.contracts.evidence.react import ReactTaskRecord
     from tenure.contracts.research.progress import ProgressUpdate
+    from tenure.contracts.research.trace import TracedTask
     from tenure.contracts.result.programs import Attempt
     from tenure.contracts.run.run import TopicProgress, WorkflowUsage
     from tenure.contracts.sandbox import Artifact
 
 MAX_DISPLAYED_TASKS = 6
-"""ReAct tasks whose steps the query `state` returns."""
+"""Tasks with tools whose steps the query `state` returns."""
 
 
 class PartRecords:
@@ -27,7 +27,6 @@ class PartRecords:
         self.log = log
         self.usages: dict[str, WorkflowUsage] = {}
         self.artifacts: tuple[Artifact, ...] = ()
-        self.tasks: tuple[ReactTaskRecord, ...] = ()
         self._attempts: dict[int, Attempt] = {}
 
     @property
@@ -35,14 +34,17 @@ class PartRecords:
         """Programs tried, without long texts."""
         return trim_history(tuple(self._attempts.values()))
 
+    @property
+    def tasks(self) -> tuple[TracedTask, ...]:
+        """Latest tasks that used tools."""
+        records = (record for record in self.log.records if isinstance(record, TracedTask) and record.steps)
+        return tuple(records)[-MAX_DISPLAYED_TASKS:]
+
     def record(self, update: ProgressUpdate) -> None:
         """Record what one workflow has used and made so far."""
         if update.usage is not None:
             self.usages[update.reporter] = update.usage
-        if update.attempt is not None:
-            self._attempts[update.attempt.n] = update.attempt
-        if update.task is not None:
-            self.tasks = (*self.tasks, update.task)[-MAX_DISPLAYED_TASKS:]
+        self._attempts |= {attempt.n: attempt for attempt in update.attempts}
         self.artifacts += update.artifacts
         self.log.add(*update.records)
 

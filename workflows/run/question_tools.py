@@ -18,8 +18,8 @@ with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
     from tenure.algorithms.research.tool_choice import is_figure_question, list_resources
     from tenure.algorithms.text.questions import format_heading, shorten
+    from tenure.algorithms.writing.trace_records import describe_task
     from tenure.contracts.evidence.passages import Block, Draft, PassageRef
-    from tenure.contracts.evidence.react import ReactTaskRecord
     from tenure.contracts.evidence.tables import TableInfo
     from tenure.contracts.research.report import ReportDraft, SectionDraft
     from tenure.contracts.research.spiral import PlanStep, SubagentRequest
@@ -50,8 +50,6 @@ class ToolEvidence:
     """Notes for readers on calls that failed."""
     artifacts: tuple[Artifact, ...] = ()
     """Files that programs of tools have written."""
-    tasks: tuple[ReactTaskRecord, ...] = ()
-    """The calls as one task, for people who follow the run; empty if there were none."""
     calculation: str = ""
     """Expression and result of the question's calculation; empty if there is none."""
 
@@ -76,7 +74,7 @@ class QuestionTools:
         """
         session = self._session
         question = session.task.step.query
-        session.add_results(evidence, question, 1)
+        session.add_results(evidence, question)
         used: list[UsedTool] = []
         if calculation:
             arguments = {"expression": calculation, "label": shorten(question.rstrip(" ?.!"), MAX_LABEL_LENGTH)}
@@ -86,11 +84,13 @@ class QuestionTools:
             asked = {"question": shorten(question, MAX_QUERY_LENGTH)}
             used += await make_calls(session, [PreparedCall("sql", asked, "The question asks for a figure.")])
         used += await make_calls(session, await self._select_server_calls())
+        if session.steps:
+            record = describe_task(session.task, session.task.step, session.build_result(session.task.step), 0, 0)
+            self._clients.log.add(record)
         return ToolEvidence(
             results=tuple({passage.chunk: passage for one in used for passage in one.observation.passages}.values()),
             notes=(*(note for one in used if (note := _describe(one))), *_describe_servers(session.tools)),
             artifacts=session.artifacts,
-            tasks=(ReactTaskRecord(query=question, steps=tuple(session.steps)),) if session.steps else (),
             calculation=_get_calculation(used),
         )
 

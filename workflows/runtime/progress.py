@@ -55,7 +55,7 @@ class ProgressReporter:
         self._usage = usage
         self._drain_records = drain_records
         self._holds_budget = holds_budget
-        self._waiting: list[ProgressUpdate] = []
+        self._waiting: ProgressUpdate | None = None
         self._sent: ProgressUpdate | None = None
         self._long_steps = 0
         self._task: asyncio.Task[None] | None = None
@@ -105,16 +105,17 @@ class ProgressReporter:
     async def send(self) -> None:
         """Send immediately what was reported, and wait until the run has received it."""
         async with self._sending:
-            await self._send_first(len(self._waiting))
+            if update := self._take():
+                self._last_sent = workflow.now()
+                run = workflow.get_external_workflow_handle(self._run)
+                self.is_received &= await send_signal(run, "report_progress", self._complete(update))
+                self._delay = workflow.now() - self._last_sent
 
     async def read_unsent(self) -> ProgressUpdate | None:
         """Return the news that were not sent, for a message of another kind; None if there are none."""
-        async with self._sending:
-            await self._send_first(len(self._waiting) - 1)
-        if not self._waiting:
-            return None
-        self._sent = self._waiting.pop()
-        return self._complete(self._sent)
+        async with self._sending:  # a message that is being sent arrives first
+            update = self._take()
+        return update and self._complete(update)
 
     async def finish(self, **news: Any) -> ProgressUpdate | None:
         """Report the end, and return what the result of the child delivers to its run."""
@@ -134,15 +135,13 @@ class ProgressReporter:
 
     def _add(self, **news: Any) -> None:
         update = ProgressUpdate(reporter=workflow.info().workflow_id, **news)
-        merged = merge_updates(self._waiting[-1], update) if self._waiting else None
-        if merged is None:
-            self._waiting.append(update)
-        else:
-            self._waiting[-1] = merged
+        self._waiting = merge_updates(self._waiting, update) if self._waiting else update
 
-    async def _send_first(self, count: int) -> None:
-        for _ in range(count):
-            await self._signal(self._waiting.pop(0))
+    def _take(self) -> ProgressUpdate | None:
+        """Return the news that were not sent, which count as sent from now on."""
+        update, self._waiting = self._waiting, None
+        self._sent = update or self._sent
+        return update
 
     def _send_later(self, since: datetime) -> None:
         """Start to send the news some time after a moment, unless that has started."""
@@ -168,12 +167,6 @@ class ProgressReporter:
             )
         except TimeoutError:
             self._delay = workflow.now() - until
-
-    async def _signal(self, update: ProgressUpdate) -> None:
-        self._last_sent, self._sent = workflow.now(), update
-        run = workflow.get_external_workflow_handle(self._run)
-        self.is_received &= await send_signal(run, "report_progress", self._complete(update))
-        self._delay = workflow.now() - self._last_sent
 
     def _complete(self, update: ProgressUpdate) -> ProgressUpdate:
         """Return an update with what has been recorded and used, and is expected now."""

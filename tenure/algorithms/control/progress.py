@@ -21,11 +21,8 @@ def compute_pause(delay: timedelta) -> timedelta:
     return min(max(MIN_PAUSE, PAUSE_PER_DELAY * delay), MAX_PAUSE)
 
 
-def merge_updates(earlier: ProgressUpdate, later: ProgressUpdate) -> ProgressUpdate | None:
-    """Return one update that says what two of the same child say; None if it would lose a program or a task."""
-    has_two_attempts = earlier.attempt and later.attempt and earlier.attempt.n != later.attempt.n
-    if has_two_attempts or (earlier.task and later.task):
-        return None
+def merge_updates(earlier: ProgressUpdate, later: ProgressUpdate) -> ProgressUpdate:
+    """Return one update that says what two of the same child say."""
     news = {name: value for name, value in earlier if value is not None}
     news |= {name: value for name, value in later if value is not None}
     topics = {topic.topic: topic for topic in (() if later.is_full_outline else earlier.topics)}
@@ -34,6 +31,7 @@ def merge_updates(earlier: ProgressUpdate, later: ProgressUpdate) -> ProgressUpd
     news |= {
         "topics": tuple(topics.values()),
         "is_full_outline": earlier.is_full_outline or later.is_full_outline,
+        "attempts": tuple({attempt.n: attempt for attempt in (*earlier.attempts, *later.attempts)}.values()),
         "artifacts": (*earlier.artifacts, *later.artifacts),
         "last": later.last or earlier.last,
         "parts": tuple(parts.values()),

@@ -200,7 +200,7 @@ def build_inherited_candidates(
 ) -> tuple[tuple[CandidatePassage, ...], tuple[ExecutedQuery, ...]]:
     """Return inherited passages as candidates for a topic, and inherited queries as executed ones."""
     candidates = tuple(
-        CandidatePassage(topic=topic, query=inherited.query, passage=inherited.passage, remembered=True)
+        CandidatePassage(topic=topic, query=inherited.query, passage=inherited.passage)
         for inherited in experience.passages
     )
     passages_by_query = Counter(inherited.query for inherited in experience.passages)

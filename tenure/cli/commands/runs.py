@@ -79,7 +79,7 @@ async def show_state(service: Service, run: RunName, output: Output) -> None:
     for line in iterate_changes(RunSnapshot(), RunSnapshot(progress)):
         print_line(f"  {line}")
     for task in found.tasks:
-        print_line(f"\n“{truncate_line(task.query, 160)}”, step by step")
+        print_line(f"\n“{truncate_line(task.queries[0].query, 160)}”, step by step")
         for line in render_steps(task.steps, task.answer):
             print_line(line)
     # The layout of reports loads NumPy, which a program has and most commands do without.

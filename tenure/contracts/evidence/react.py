@@ -31,17 +31,6 @@ class ReactStep(Contract):
     """Whether the action was rejected and returned with an error message."""
 
 
-class ReactTaskRecord(Contract):
-    """Record of a task that used the ReAct loop, shown in the run's state."""
-
-    query: str
-    """Query of the task."""
-    steps: tuple[ReactStep, ...] = ()
-    """Steps of the loop."""
-    answer: str = ""
-    """Answer, with passage numbers."""
-
-
 class Transcript(Contract):
     """Short-term memory of a ReAct loop: the last steps in full and summaries of earlier ones."""
 

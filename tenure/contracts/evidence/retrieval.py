@@ -1,14 +1,12 @@
-"""Retrieval strategies of research tasks, and the results that all strategies return."""
+"""Retrieval strategies of research tasks, and their results."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import ChunkId, Contract, RunId
-from tenure.contracts.evidence.disputes import PositionEvidence
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.passages import Citation, PassageRef
-from tenure.contracts.evidence.react import ReactStep
 
 RetrievalStrategy = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 """Retrieval strategy of a task: `direct` once; `iterative` with reworded queries until the best passages no longer
@@ -41,12 +39,6 @@ class PassageSides(Contract):
     """One entry for each passage that was judged."""
 
 
-RetrievalStopReason = Literal["complete", "converged", "nothing_new", "limit_reached", "stopped", "no_valid_action"]
-"""Reason for the end of a search: the task is complete; the best passages no longer change; nothing new was found; the
-limit of searches or steps is reached; a person or a budget stopped it; or the model repeatedly named no valid action.
-"""
-
-
 class RetrievedPassage(Contract):
     """A passage with the query that found it."""
 
@@ -54,37 +46,10 @@ class RetrievedPassage(Contract):
     """Passage with its scores and ranks in the search that found it first."""
     query: str
     """Query that found it first."""
-    round: int = Field(default=1, ge=1)
-    """Round or hop of that query, from 1."""
-    cluster: int | None = None
-    """Group of passages that the query searched, from 1."""
     stance: PassageStance | None = None
     """Stance towards the position that was searched for."""
     is_cited: bool = False
     """Whether an answer or a comparison that a step asked for cites it."""
-    remembered: bool = False
-    """Whether an earlier run accepted it and no search of this run found it."""
-    score: float = 0.0
-    """Score fused over all searches of the strategy; comparable only within one retrieval."""
-
-
-class RetrievalResult(Contract):
-    """Result of a retrieval strategy; all strategies return this type."""
-
-    strategy: RetrievalStrategy
-    """Strategy used."""
-    passages: tuple[RetrievedPassage, ...] = ()
-    """Distinct passages, best first."""
-    queries: tuple[str, ...] = ()
-    """Queries in order of execution."""
-    steps: tuple[ReactStep, ...] = ()
-    """Thoughts, actions and observations of the `react` strategy."""
-    answer: str = ""
-    """Answer of the `react` strategy, with passage numbers; not part of a report."""
-    positions: tuple[PositionEvidence, ...] = ()
-    """Evidence of the `contrastive` strategy for and against a position."""
-    stop_reason: RetrievalStopReason = "complete"
-    """Reason for the end of the search."""
 
 
 class GroupRequest(Contract):

@@ -3,8 +3,7 @@
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.progress import ProgressUpdate
-from tenure.contracts.research.report import ResearchRequest
-from tenure.contracts.research.spiral import SpiralState
+from tenure.contracts.research.spiral import ResearchRequest, SpiralState
 from tenure.contracts.run.control import OutlineRevision
 from tenure.contracts.run.run import Feedback, RunRequest
 
@@ -38,13 +37,6 @@ class ForkRunRequest(RunRequest):
 
     origin: ForkOrigin
     """Starting point."""
-
-
-class ForkResearchRequest(ResearchRequest):
-    """Start of a research workflow that continues from a checkpoint."""
-
-    state: SpiralState
-    """Research state of the checkpoint."""
 
 
 class ForkRequest(Contract):

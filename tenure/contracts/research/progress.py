@@ -1,7 +1,6 @@
 """Progress that a child workflow reports to its run."""
 
 from tenure.contracts.base import Contract
-from tenure.contracts.evidence.react import ReactTaskRecord
 from tenure.contracts.research.trace import StoryRecord
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.run.budget import BudgetAmounts
@@ -26,10 +25,8 @@ class ProgressUpdate(Contract):
     """Whether `topics` are all topics, since the outline may have changed."""
     steps: tuple[StepProgress, ...] | None = None
     """Steps of the current research plan; None if they have not changed."""
-    attempt: Attempt | None = None
-    """A tested program, or the same again with its lesson."""
-    task: ReactTaskRecord | None = None
-    """A finished task that used the ReAct loop."""
+    attempts: tuple[Attempt, ...] = ()
+    """Programs that were tested, or received a lesson, since the last message."""
     artifacts: tuple[Artifact, ...] = ()
     """Files created by programs of a finished task."""
     usage: WorkflowUsage | None = None

@@ -10,20 +10,17 @@ from tenure.contracts.choices import Complexity
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.disputes import Contradiction, PositionEvidence
 from tenure.contracts.evidence.passages import Claim, Draft, PassageRef, SynthesisDraft
-from tenure.contracts.evidence.react import ReactTaskRecord
 from tenure.contracts.evidence.reasoning import Reasoning
-from tenure.contracts.research.learning import Experience, StrategyOutcome
+from tenure.contracts.research.learning import StrategyOutcome
 from tenure.contracts.research.progress import ProgressUpdate
+from tenure.contracts.research.trace import TracedTask
 from tenure.contracts.result.programs import Attempt, CodeDraft
 from tenure.contracts.result.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import (
-    ControlState,
     FallbackRecord,
-    Feedback,
     FeedbackRecord,
     QueryType,
-    RunLimits,
     RunProgress,
     TaskMode,
     Usage,
@@ -66,37 +63,6 @@ class Critique(Contract):
     """Query for missing evidence, if any."""
     origin: Literal["reflector", "person"] = "reflector"
     """Author of the critique."""
-
-
-class ResearchRequest(Contract):
-    """Start of a research workflow with the routed question and the documents retrieved for it."""
-
-    run: RunId
-    """Workflow id of the run, which receives progress updates."""
-    question: str
-    """Question of the run."""
-    corpora: tuple[str, ...]
-    """Corpora to read."""
-    databases: tuple[str, ...] = ()
-    """Databases that may be queried."""
-    limits: RunLimits
-    """Limits of the run."""
-    complexity: Complexity
-    """Complexity determined by the router."""
-    query_type: QueryType | None = None
-    """Type of answer; None if unknown."""
-    evidence: tuple[PassageRef, ...]
-    """Passages for the question as a whole, best first."""
-    query_results: tuple[PassageRef, ...] = ()
-    """Passages of table query results; given to every section, since no search finds them."""
-    tool_resources: tuple[str, ...] = ()
-    """Tables and offers of MCP servers that tasks with tools can use."""
-    experience: Experience = Experience()
-    """Knowledge of earlier runs."""
-    feedback: tuple[Feedback, ...] = ()
-    """Feedback received before the start."""
-    control: ControlState = ControlState()
-    """Control state at the start."""
 
 
 ReportPartKind = Literal["answer", "comparison", "section", "closing", "gaps"]
@@ -274,8 +240,8 @@ class RunState(Contract):
     """Number of passages found for the question as a whole."""
     report: ReportDraft | None = None
     """Report, once its text is written."""
-    tasks: tuple[ReactTaskRecord, ...] = ()
-    """Latest tasks that used the ReAct loop."""
+    tasks: tuple[TracedTask, ...] = ()
+    """Latest tasks that used tools."""
     attempts: tuple[Attempt, ...] = ()
     """Programs tried."""
     paused: bool = False

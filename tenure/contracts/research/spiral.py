@@ -5,11 +5,11 @@ from typing import Literal
 from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
-from tenure.contracts.choices import SearchMode
+from tenure.contracts.choices import Complexity, SearchMode
 from tenure.contracts.evidence.disputes import PositionEvidence
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.react import ReactStep
-from tenure.contracts.evidence.retrieval import RetrievalStopReason, RetrievalStrategy, RetrievedPassage
+from tenure.contracts.evidence.retrieval import RetrievalStrategy, RetrievedPassage
 from tenure.contracts.research.cycle import Finding, Rejection, ResearchEffort
 from tenure.contracts.research.dossier import Dossier
 from tenure.contracts.research.learning import Experience, StrategyOutcome
@@ -17,11 +17,11 @@ from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.research.report import Topic
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.run import (
-    ControlState,
     FallbackRecord,
     Feedback,
+    PartRequest,
     PlanStepKind,
-    RunLimits,
+    QueryType,
     StepStatus,
     Usage,
     WorkflowUsage,
@@ -215,13 +215,9 @@ class EarlierResult(Contract):
     """Its best passages."""
 
 
-class SubagentRequest(Contract):
+class SubagentRequest(PartRequest):
     """One task of a cycle."""
 
-    run: RunId
-    """Workflow id of the run, which receives progress updates."""
-    question: str
-    """Question of the whole report."""
     step: PlanStep
     """Step of the plan."""
     strategy: RetrievalStrategy
@@ -238,14 +234,6 @@ class SubagentRequest(Contract):
     """Results of the steps it depends on."""
     made_queries: tuple[str, ...] = ()
     """Queries of the cycle so far."""
-    corpora: tuple[str, ...]
-    """Corpora to read."""
-    databases: tuple[str, ...] = ()
-    """Databases that may be queried."""
-    limits: RunLimits
-    """Limits of the run."""
-    control: ControlState = ControlState()
-    """Control state at the start."""
 
 
 class SubagentResult(Contract):
@@ -265,8 +253,6 @@ class SubagentResult(Contract):
     """Answer of the `react` strategy, with passage numbers; not part of a report."""
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence of the `contrastive` strategy for and against a position."""
-    stop_reason: RetrievalStopReason = "complete"
-    """Reason for the end of its search."""
     usage: Usage = Usage()
     """Usage of the task."""
     fallbacks: tuple[FallbackRecord, ...] = ()
@@ -330,37 +316,36 @@ class SpiralState(Contract):
     """Number of budget requests before the last continue-as-new."""
 
 
-class SpiralRequest(Contract):
-    """Start of the research loop, or its continuation after continue-as-new."""
+class ResearchRequest(PartRequest):
+    """Start of a research workflow with the routed question and the documents retrieved for it."""
 
-    run: RunId
-    """Workflow id of the run, which receives progress updates."""
-    question: str
-    """Question of the run."""
-    corpora: tuple[str, ...]
-    """Corpora to read."""
-    databases: tuple[str, ...] = ()
-    """Databases that may be queried."""
-    limits: RunLimits
-    """Limits of the run."""
-    effort: ResearchEffort
-    """Amount of work."""
-    outline: tuple[Topic, ...]
-    """First outline."""
+    complexity: Complexity
+    """Complexity determined by the router."""
+    query_type: QueryType | None = None
+    """Type of answer; None if unknown."""
     evidence: tuple[PassageRef, ...]
     """Passages for the question as a whole, best first."""
+    query_results: tuple[PassageRef, ...] = ()
+    """Passages of table query results; given to every section, since no search finds them."""
     tool_resources: tuple[str, ...] = ()
     """Tables and offers of MCP servers that tasks with tools can use."""
     experience: Experience = Experience()
     """Knowledge of earlier runs."""
     feedback: tuple[Feedback, ...] = ()
     """Feedback received so far."""
-    control: ControlState = ControlState()
-    """Control state at the start."""
+    state: SpiralState | None = None
+    """State of earlier cycles, of this run or of the one that it forks; None at the start."""
+
+
+class SpiralRequest(ResearchRequest):
+    """Start of the research loop, or its continuation after continue-as-new."""
+
+    effort: ResearchEffort
+    """Amount of work."""
+    outline: tuple[Topic, ...]
+    """First outline."""
     outline_number: int = 0
     """Number of the outline revision that `outline` is; 0 for none."""
-    state: SpiralState | None = None
-    """State of earlier cycles; None at the start."""
     progress: ProgressUpdate | None = None
     """News of the parent that the first message of the loop delivers; None if there are none."""
 
@@ -368,33 +353,11 @@ class SpiralRequest(Contract):
 class SpiralResult(Contract):
     """Result of the research loop."""
 
-    topics: tuple[TopicState, ...]
-    """Topics of the outline with their evidence."""
-    dossier: Dossier = Dossier()
-    """Passages that plans were made with."""
-    information_gains: tuple[float, ...] = ()
-    """Information gain of each cycle."""
-    strategy_outcomes: tuple[StrategyOutcome, ...] = ()
-    """Results of the retrieval strategies."""
-    positions: tuple[PositionEvidence, ...] = ()
-    """Evidence for and against positions."""
-    decisive: dict[str, tuple[PassageRef, ...]] = {}
-    """Passages that tasks have computed or cited, and the best of those that a model requested, by topic heading."""
-    queries: tuple[str, ...] = ()
-    """Queries with results, the most productive first."""
-    decisions: tuple[str, ...] = ()
-    """Reasons for continuing or ending the research, in order."""
-    notes: tuple[str, ...] = ()
-    """Run log."""
-    feedback_queries: dict[str, tuple[str, ...]] = {}
-    """Queries made because of feedback, by its text."""
-    outline_number: int = 0
-    """Number of the last outline revision followed; 0 for none."""
+    state: SpiralState
+    """State after the last cycle."""
     failure: str = ""
     """Reason for the permanent failure of a step, if that ended the research."""
     is_cut: bool = False
     """Whether a person or a limit ended it before its plans and guards did."""
-    fallbacks: tuple[FallbackRecord, ...] = ()
-    """Calls answered by a fallback."""
     progress: ProgressUpdate | None = None
     """Last progress of the research, which its run has not received."""

@@ -6,7 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.run.run import ControlState, Feedback, RunLimits
+from tenure.contracts.run.run import Feedback, PartRequest
 from tenure.contracts.sandbox import Artifact, CallCase, InputFile, Program, ProofLevel, SandboxLimits, TestRun
 
 TestAuthor = Literal["person", "test_writer", "coder", "none"]
@@ -120,15 +120,9 @@ class Attempt(Contract):
         return f"{first.test}: {first.error}" if first.test else first.error
 
 
-class CodingRequest(Contract):
+class CodingRequest(PartRequest):
     """Start of the coding path with the routed request and the documents retrieved for it."""
 
-    run: RunId
-    """Workflow id of the run, which receives progress updates."""
-    question: str
-    """Request of the person."""
-    limits: RunLimits
-    """Limits of the run."""
     evidence: tuple[PassageRef, ...] = ()
     """Passages for the request as a whole, best first."""
     files: tuple[InputFile, ...] = ()
@@ -141,8 +135,6 @@ class CodingRequest(Contract):
     """Lessons of earlier programs, most relevant first."""
     preferences: tuple[str, ...] = ()
     """Preferences of the owner of the run."""
-    control: ControlState = ControlState()
-    """Control state at the start."""
 
 
 class TestRunRequest(Contract):

@@ -130,6 +130,23 @@ class ControlState(Contract):
     """Bounds changed by people."""
 
 
+class PartRequest(Contract):
+    """Start of a part of a run: what each child workflow needs."""
+
+    run: RunId
+    """Workflow id of the run, which receives progress updates."""
+    question: str
+    """Question of the run."""
+    corpora: tuple[str, ...] = ()
+    """Corpora to read."""
+    databases: tuple[str, ...] = ()
+    """Databases that may be queried."""
+    limits: RunLimits
+    """Limits of the run."""
+    control: ControlState = ControlState()
+    """Control state at the start."""
+
+
 class Feedback(Contract):
     """Feedback of a person to a run."""
 

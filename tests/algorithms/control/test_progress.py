@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from tenure.algorithms.control.progress import compute_pause, merge_updates
-from tenure.contracts.evidence.react import ReactTaskRecord
 from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.run.run import TopicProgress, WorkflowUsage
@@ -32,7 +31,6 @@ def test_later_news_replace_earlier_ones() -> None:
         report(phase="write", usage=WorkflowUsage(calls=2), ended=True),
     )
 
-    assert merged is not None
     assert (merged.phase, merged.cycle, merged.last, merged.ended) == ("write", 1, "planning", True)
     assert merged.usage == WorkflowUsage(calls=2)
 
@@ -44,7 +42,6 @@ def test_topics_are_merged_unless_the_later_outline_is_complete() -> None:
     partial = merge_updates(earlier, report(topics=(topic("Rye", "done"),)))
     complete = merge_updates(earlier, report(topics=(topic("Rye", "done"),), is_full_outline=True))
 
-    assert partial is not None and complete is not None
     assert [(one.topic, one.phase) for one in partial.topics] == [("Rye", "done"), ("Wheat", "waiting")]
     assert partial.is_full_outline
     assert [one.topic for one in complete.topics] == ["Rye"]
@@ -56,18 +53,14 @@ def test_the_last_progress_of_each_child_is_kept() -> None:
 
     merged = merge_updates(report(parts=tuple(ended)), report(parts=(ended[0].model_copy(update={"last": "again"}),)))
 
-    assert merged is not None
     assert [(part.reporter, part.last) for part in merged.parts] == [("run/section-1", "again"), ("run/section-2", "2")]
 
 
-def test_a_program_is_merged_with_its_lesson_alone() -> None:
-    """Two programs or two tasks need two messages, since a message has room for one."""
+def test_programs_are_merged_by_their_numbers() -> None:
+    """A program with its lesson replaces the one without it."""
     first, second = (Attempt(n=n, generation=1, files=(), passed=0, total=1) for n in (1, 2))
-    task = ReactTaskRecord(query="What is rye?", steps=())
+    learned = first.model_copy(update={"passed": 1})
 
-    assert merge_updates(report(attempt=first), report(attempt=second)) is None
-    assert merge_updates(report(task=task), report(task=task)) is None
-    again = merge_updates(report(attempt=first), report(attempt=first.model_copy(update={"passed": 1})))
-    assert again is not None and again.attempt is not None and again.attempt.passed == 1
-    kept = merge_updates(report(attempt=first, task=task), report(last="reflecting"))
-    assert kept is not None and (kept.attempt, kept.task) == (first, task)
+    merged = merge_updates(report(attempts=(first, second)), report(attempts=(learned,), last="reflecting"))
+
+    assert merged.attempts == (learned, second)

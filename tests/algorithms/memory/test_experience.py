@@ -271,7 +271,7 @@ def test_inherited_passages_become_candidates() -> None:
     """Inherited queries count as executed."""
     candidates, executed = build_inherited_candidates(experienced(2, "bread", "rye"), "Bread")
 
-    assert [(one.topic, one.query, one.remembered) for one in candidates] == [("Bread", "bread", True)] * 2
+    assert [(one.topic, one.query) for one in candidates] == [("Bread", "bread")] * 2
     assert [(one.query, one.cycle, one.found) for one in executed] == [("bread", 0, 2), ("rye", 0, 0)]
 
 

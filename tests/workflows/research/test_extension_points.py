@@ -36,7 +36,7 @@ from workflows.research.strategy import Strategy
 
 
 async def search_nothing(session):
-    return "complete"
+    session.append("searched")
 
 
 STRATEGY = Strategy("idle", "no search at all", search_nothing)
@@ -65,7 +65,8 @@ async def test_a_tool_is_one_new_file(tmp_path: Path, monkeypatch: pytest.Monkey
 async def test_a_strategy_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module of the package is a strategy that the command line accepts."""
     add_module(monkeypatch, strategies, tmp_path, "idle", STRATEGY)
-    session: Any = None
+    session: Any = []
 
-    assert await load_strategies()["idle"].search(session) == "complete"
+    await load_strategies()["idle"].search(session)
+    assert session == ["searched"]
     assert build_parser().parse_args(["start", "Why?", "--strategy", "idle"]).strategy == "idle"

@@ -91,7 +91,7 @@ def test_every_module_of_the_package_is_a_strategy() -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 async def test_every_strategy_returns_the_same_form(serving: Serving, strategy: RetrievalStrategy) -> None:
-    """Each passage comes once, with query, ranks and fused score, best first; the task's query is made once."""
+    """Each passage comes once, with its query and its ranks; the task's query is made once."""
     result = await run_task(
         serving, build_task(strategy), query_refiner=in_turn(*build_queries("What is rye bread?"), DONE)
     )
@@ -99,8 +99,6 @@ async def test_every_strategy_returns_the_same_form(serving: Serving, strategy: 
     assert len(chunks) == len(set(chunks)) > 0
     assert {candidate.query for candidate in result.candidates} <= {TASK, *result.queries}
     assert all(candidate.topic == "Bread" and candidate.passage.dense_rank for candidate in result.candidates)
-    scores = [candidate.score for candidate in result.candidates]
-    assert scores == sorted(scores, reverse=True) and scores[-1] > 0
     assert TASK not in result.queries
 
 
@@ -130,7 +128,7 @@ async def test_a_direct_task_searches_once(serving: Serving) -> None:
     result = await run_task(serving, build_task("direct", hypothetical_answer="Dough rises."), knowledge)
     assert [search.query for search in knowledge.searches] == [TASK]
     assert knowledge.searches[0].hypothetical_answer == "Dough rises."
-    assert (result.queries, result.stop_reason) == ((), "complete")
+    assert result.queries == ()
 
 
 async def test_an_iterative_task_ends_when_its_best_passages_stay(serving: Serving) -> None:
@@ -139,8 +137,7 @@ async def test_an_iterative_task_ends_when_its_best_passages_stay(serving: Servi
     result = await run_task(
         serving, build_task("iterative"), knowledge, query_refiner=in_turn(*build_queries("bread number30"))
     )
-    assert (result.queries, result.stop_reason) == (("bread number30",), "converged")
-    assert {candidate.round for candidate in result.candidates} == {1, 2}
+    assert result.queries == ("bread number30",)
 
 
 async def test_an_iterative_task_ends_without_new_passages(serving: Serving) -> None:
@@ -148,16 +145,15 @@ async def test_an_iterative_task_ends_without_new_passages(serving: Serving) -> 
     result = await run_task(
         serving, build_task("iterative"), query_refiner=in_turn(*build_queries("bread, flour and rye"))
     )
-    assert (result.queries, result.stop_reason) == (("bread, flour and rye",), "nothing_new")
+    assert result.queries == ("bread, flour and rye",)
 
 
 async def test_an_iterative_task_has_five_rounds(serving: Serving) -> None:
     """A refiner that always rewords and a corpus with ever new passages stop at the limit."""
     knowledge = MemoryKnowledge(build_corpus(90))
     words = [" ".join(f"word{n} number{n}" for n in range(12 * part, 12 * part + 12)) for part in range(1, 8)]
-    result = await run_task(serving, build_task("iterative"), knowledge, query_refiner=in_turn(*build_queries(*words)))
-    assert len(knowledge.searches) == MAX_ROUNDS or result.stop_reason == "converged"
-    assert result.stop_reason in ("limit_reached", "converged")
+    await run_task(serving, build_task("iterative"), knowledge, query_refiner=in_turn(*build_queries(*words)))
+    assert len(knowledge.searches) == MAX_ROUNDS
 
 
 async def test_hops_follow_what_is_found(serving: Serving) -> None:
@@ -166,8 +162,6 @@ async def test_hops_follow_what_is_found(serving: Serving) -> None:
     knowledge = MemoryKnowledge(build_corpus(30) | KITCHEN)
     result = await run_task(serving, build_task("multi_hop"), knowledge, query_refiner=hops)
     assert result.queries == ("How does rye sourdough age?",)
-    assert result.stop_reason == "complete"
-    assert {candidate.round for candidate in result.candidates} == {1, 2}
 
 
 @pytest.mark.parametrize("hops", [1, 2])
@@ -180,16 +174,15 @@ async def test_hops_are_bounded(serving: Serving, hops: int) -> None:
         return build_queries(" ".join(f"word{n + k} number{n + k}" for k in range(9)))[0]
 
     knowledge = MemoryKnowledge(build_corpus(40))
-    result = await run_task(serving, build_task("multi_hop", max_hops=hops), knowledge, query_refiner=more)
+    await run_task(serving, build_task("multi_hop", max_hops=hops), knowledge, query_refiner=more)
     assert len(knowledge.searches) == hops
-    assert result.stop_reason == "limit_reached"
 
 
 @pytest.mark.parametrize("strategy", ["iterative", "multi_hop"])
 async def test_a_repeated_query_ends_the_search(serving: Serving, strategy: RetrievalStrategy) -> None:
     """A refiner that repeats itself has no other query."""
     result = await run_task(serving, build_task(strategy), query_refiner=in_turn(*build_queries(TASK)))
-    assert (result.queries, result.stop_reason) == ((), "complete")
+    assert result.queries == ()
 
 
 @pytest.mark.parametrize("strategy", ["iterative", "multi_hop", "hierarchical"])
@@ -197,7 +190,7 @@ async def test_a_task_without_evidence_stops(serving: Serving, strategy: Retriev
     """A task whose first search finds nothing makes no second one."""
     knowledge = MemoryKnowledge({})
     result = await run_task(serving, build_task(strategy), knowledge)
-    assert (len(knowledge.searches), result.candidates, result.stop_reason) == (1, (), "nothing_new")
+    assert (len(knowledge.searches), result.candidates) == (1, ())
 
 
 @pytest.mark.parametrize("strategy", ["iterative", "multi_hop", "hierarchical", "contrastive"])
@@ -206,8 +199,7 @@ async def test_a_finishing_task_makes_no_second_round(serving: Serving, strategy
     knowledge = MemoryKnowledge(KITCHEN)
     request = build_task(strategy, control=ControlState(finishing=True))
     result = await run_task(serving, request, knowledge, query_refiner=in_turn(*build_queries("What is rye bread?")))
-    assert (len(knowledge.searches), result.stop_reason) == (1, "stopped")
-    assert result.candidates
+    assert len(knowledge.searches) == 1 and result.candidates
 
 
 async def test_a_broad_search_is_followed_by_one_for_each_group(serving: Serving) -> None:
@@ -220,7 +212,6 @@ async def test_a_broad_search_is_followed_by_one_for_each_group(serving: Serving
     result = await run_task(serving, build_task("hierarchical"), knowledge, query_refiner=narrow)
     assert knowledge.searches[0].k > knowledge.searches[1].k
     assert set(result.queries) <= {"When does cheese ripen?", "What is rye sourdough?"} and result.queries
-    assert {candidate.cluster for candidate in result.candidates if candidate.round == 2} <= {1, 2, 3}
 
 
 async def test_equal_queries_of_groups_are_made_once(serving: Serving) -> None:
@@ -232,7 +223,7 @@ async def test_equal_queries_of_groups_are_made_once(serving: Serving) -> None:
     nothing = MemoryKnowledge(KITCHEN)
     result = await run_task(serving, build_task("hierarchical"), nothing, query_refiner=says(DONE))
     assert [search.query for search in knowledge.searches] == [TASK, "What is rye sourdough?"]
-    assert ([search.query for search in nothing.searches], result.stop_reason) == ([TASK], "complete")
+    assert ([search.query for search in nothing.searches], result.queries) == ([TASK], ())
 
 
 async def test_a_position_is_searched_from_both_sides(serving: Serving) -> None:
@@ -285,8 +276,7 @@ async def test_memory_leads_the_search(serving: Serving) -> None:
     result = await run_task(serving, build_task("memory", limits=RunLimits(min_relevance=0.4)), knowledge)
     chunks = [candidate.passage.chunk for candidate in result.candidates]
     assert result.queries == ("What is rye sourdough?", "Which mould needs air?")
-    assert known not in chunks
-    assert [c.passage.chunk for c in result.candidates if c.remembered] == [remembered.chunk]
+    assert known not in chunks and remembered.chunk in chunks
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -37,7 +37,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, ImaginedTopic
     from workflows.research.search_session import SearchSession
     from workflows.research.strategy_registry import SELECTABLE_STRATEGIES, retrieve
-    from workflows.research.subagent import SubagentWorkflow, build_result, describe_findings
+    from workflows.research.subagent import SubagentWorkflow
 
 MIN_TASK_HOPS = 2
 """Searches that a task may make at least, if a person or a plan wants several hops."""
@@ -217,9 +217,9 @@ def _is_single_search(request: SubagentRequest) -> bool:
 async def _search_once(loop: ResearchLoop, request: SubagentRequest) -> SubagentResult:
     """Carry out a task of one search."""
     session = SearchSession(loop.clients, request, lambda: loop.parent.is_finishing)
-    result = build_result(request, request.step, await retrieve(session))
-    loop.clients.progress.report(last=describe_findings(session))
-    return result
+    await retrieve(session)
+    loop.clients.progress.report(last=session.describe_findings())
+    return session.build_result(request.step)
 
 
 async def _run_subagent(loop: ResearchLoop, request: SubagentRequest, child_id: str) -> SubagentResult:

@@ -9,6 +9,7 @@ from workflows.runtime.progress import UNHEARD
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims.absence import describe_withdrawal, withdraw_gaps
     from tenure.algorithms.control.budget import describe_limit
+    from tenure.algorithms.memory.experience import rank_productive_queries
     from tenure.algorithms.reasoning import strategies as reasoning_strategies
     from tenure.algorithms.research.research_state import describe_positions
     from tenure.algorithms.text.questions import format_heading
@@ -16,7 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.passages import SynthesisDraft
     from tenure.contracts.evidence.reasoning import Reasoning
     from tenure.contracts.research.report import ReportDraft
-    from tenure.contracts.research.spiral import SpiralResult
+    from tenure.contracts.research.spiral import SpiralState
     from tenure.contracts.result.result import ResultStatus
     from tenure.contracts.run.budget import BUDGET_USED_UP
     from tenure.contracts.run.run import RunLimits
@@ -90,7 +91,7 @@ def _assemble(context: ReportContext, line: Reasoning | None) -> ReportDraft:
         ),
         information_gain=research.information_gains,
         strategy_outcomes=research.strategy_outcomes,
-        queries=research.queries,
+        queries=rank_productive_queries(research.executed),
         further_considerations=state.considerations,
         contradictions=state.contradictions,
         positions=research.positions,
@@ -106,7 +107,7 @@ def _assemble(context: ReportContext, line: Reasoning | None) -> ReportDraft:
     )
 
 
-def _describe_positions(research: SpiralResult) -> tuple[str, ...]:
+def _describe_positions(research: SpiralState) -> tuple[str, ...]:
     """Return the numbers of passages for and against each position, in sentences for readers."""
     return tuple(f"Passages for and against {sides}." for sides in describe_positions(research.positions))
 
@@ -129,7 +130,7 @@ def list_missing(context: ReportContext) -> tuple[str, ...]:
     lacking = {record.role for record in context.clients.record.fallbacks if record.reason == BUDGET_USED_UP}
     is_reviewed = state.is_reviewed and "report_reviewer" not in lacking
     missing = {
-        "further searches": state.research.is_cut or exhausted == "searches",
+        "further searches": state.is_research_cut or exhausted == "searches",
         "an answer": not state.text.claims,
         "an answer of the model": "report_writer" in lacking,
         "a review of the report": context.effort.reflects and not is_reviewed,

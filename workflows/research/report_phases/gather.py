@@ -35,25 +35,16 @@ async def gather(context: ReportContext) -> None:
     finally:
         del parent.children[SPIRAL]
     context.clients.progress.report_end_of(research.progress)
-    context.state = context.state.with_research(research.model_copy(update={"progress": None}))
-    context.clients.record.fallbacks.extend(research.fallbacks)
+    context.state = context.state.with_research(research)
+    context.clients.record.fallbacks.extend(research.state.fallbacks)
 
 
 def _build_request(context: ReportContext) -> SpiralRequest:
-    request = context.request
+    request, parent = context.request, context.parent
+    current = request.model_copy(update={"feedback": tuple(parent.feedback_items), "control": parent.control})
     return SpiralRequest(
-        run=request.run,
-        question=request.question,
-        corpora=request.corpora,
-        databases=request.databases,
-        limits=request.limits,
+        **dict(current),
         effort=reduce_effort(context.effort, request.limits, request.experience),
         outline=context.state.topics,
-        evidence=request.evidence,
-        tool_resources=request.tool_resources,
-        experience=request.experience,
-        feedback=tuple(context.parent.feedback_items),
-        control=context.parent.control,
         outline_number=context.state.outline_number,
-        state=context.forked_state,
     )

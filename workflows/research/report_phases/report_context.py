@@ -18,8 +18,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.research_state import append_log
     from tenure.algorithms.writing import manuscript, trace_records
     from tenure.contracts.research.cycle import ResearchEffort
-    from tenure.contracts.research.fork import ForkResearchRequest
-    from tenure.contracts.research.report import ReportReview, ReportText, ResearchRequest
+    from tenure.contracts.research.report import ReportReview, ReportText
+    from tenure.contracts.research.spiral import ResearchRequest
     from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import RunPhase, SectionPhase
 
@@ -33,19 +33,17 @@ PHASES_WITH_OUTLINE = ("outline", "research", "write", "reflect", "refine", "com
 class ReportContext:
     """State and clients of one report."""
 
-    def __init__(self, parent: ControllableWorkflow, request: ResearchRequest | ForkResearchRequest) -> None:
+    def __init__(self, parent: ControllableWorkflow, request: ResearchRequest) -> None:
         """Start without an outline, or with that of the run that this one forks."""
         self.parent = parent
         self.request = request
         self.clients = ActivityClients(parent, request.limits, question=request.question, run=request.run)
-        self.forked_state = request.state if isinstance(request, ForkResearchRequest) else None
-        """Research state of the run that this one forks; None without a fork."""
         self.state = ReportState()
         self.versions = 0
         """Number of versions that were written, by edits of a review as well."""
-        if self.forked_state:
-            topics = tuple(topic.topic for topic in self.forked_state.topics)
-            self.update(topics=topics, outline_number=self.forked_state.outline_number)
+        if request.state:
+            topics = tuple(topic.topic for topic in request.state.topics)
+            self.update(topics=topics, outline_number=request.state.outline_number)
 
     @property
     def max_revisions(self) -> int:
@@ -122,7 +120,7 @@ class ReportContext:
     def describe_progress(self, phase: RunPhase, last: str, topics: SectionPhase = "waiting") -> dict[str, Any]:
         """Return the news of a phase."""
         state, has_outline = self.state, phase in PHASES_WITH_OUTLINE
-        researched = state.research.topics or (self.forked_state.topics if self.forked_state else ())
+        researched = state.research.topics or (self.request.state.topics if self.request.state else ())
         return {
             "phase": phase,
             "revision": state.revisions,

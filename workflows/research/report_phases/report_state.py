@@ -7,13 +7,13 @@ from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.outline_edits import apply_outline, describe_dropped_topics
-    from tenure.algorithms.research.research_state import align_topics
+    from tenure.algorithms.research.research_state import align_topics, list_open_points
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.disputes import Contradiction
     from tenure.contracts.evidence.reasoning import Reasoning
     from tenure.contracts.research.dossier import Dossier
     from tenure.contracts.research.report import Critique, ReportText, SectionDraft, Topic
-    from tenure.contracts.research.spiral import SpiralResult
+    from tenure.contracts.research.spiral import SpiralResult, SpiralState
     from tenure.contracts.result.result import CritiqueRecord, Evaluation
     from tenure.contracts.run.control import OutlineRevision
 
@@ -26,8 +26,10 @@ class ReportState:
     """The outline."""
     outline_number: int = 0
     """Number of the person's outline that is applied; 0 if no person has set one."""
-    research: SpiralResult = field(default_factory=lambda: SpiralResult(topics=()))
-    """Result of the research loop."""
+    research: SpiralState = field(default_factory=SpiralState)
+    """State of the research after its last cycle, without the dossier, which later phases extend."""
+    is_research_cut: bool = False
+    """Whether a person or a limit ended the research before its plans and guards did."""
     reasoning: Reasoning | None = None
     """Verified line of reasoning over the dossier; None if there is none."""
     dossier: Dossier = field(default_factory=Dossier)
@@ -93,14 +95,16 @@ class ReportState:
 
     def with_research(self, research: SpiralResult) -> "ReportState":
         """Return the state with the result of the research loop, which may have changed the outline."""
+        state = research.state
         return replace(
             self,
-            research=research.model_copy(update={"dossier": Dossier()}),
-            dossier=research.dossier,
-            topics=tuple(topic.topic for topic in research.topics),
-            outline_number=research.outline_number,
+            research=state.model_copy(update={"dossier": Dossier()}),
+            is_research_cut=research.is_cut,
+            dossier=state.dossier,
+            topics=tuple(topic.topic for topic in state.topics),
+            outline_number=state.outline_number,
             failure=research.failure,
-        ).with_notes(research.notes)
+        ).with_notes((*state.notes, *list_open_points(state)))
 
     def with_next_generation(self, critiques: Sequence[Critique]) -> "ReportState":
         """Return the state at the start of a generation; critiques without a section ask for a new one."""

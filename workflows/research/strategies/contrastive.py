@@ -7,10 +7,10 @@ from tenure.algorithms.retrieval.positions import choose_position
 from tenure.contracts.base import ChunkId
 from tenure.contracts.evidence.disputes import PositionEvidence, SidedPassage
 from tenure.contracts.evidence.passages import Citation, PassageRef
-from tenure.contracts.evidence.retrieval import PassageSide, PassageStance, QueryPurpose, RetrievalStopReason
+from tenure.contracts.evidence.retrieval import PassageSide, PassageStance, QueryPurpose
 from tenure.roles.retrieval import stance_judge
 from tenure.roles.retrieval.stance_judge import StanceJudgeInput
-from workflows.research.search_session import SearchSession, SessionQuery
+from workflows.research.search_session import SearchSession
 from workflows.research.strategy import Strategy
 
 MAX_JUDGED_PASSAGES = 12
@@ -19,18 +19,15 @@ MAX_PASSAGES_PER_SIDE = 8
 """Passages of a side that are kept with their quotes; all passages keep their label."""
 
 
-async def search_both_sides(session: SearchSession) -> RetrievalStopReason:
+async def search_both_sides(session: SearchSession) -> None:
     """Search neutrally, then for supporting and for contradicting passages, and judge the best of them."""
     position = choose_position(session.task.step.query, session.task.question)
-    (neutral,) = await session.search(SessionQuery(session.task.step.query))
+    (neutral,) = await session.search(session.task.step.query)
     if not session.is_stopped():
         purposes: tuple[QueryPurpose, ...] = ("supporting", "contradicting")
         queries = await asyncio.gather(*(session.refine_query(neutral, purpose, position) for purpose in purposes))
-        new = [SessionQuery(query, 2) for query in dict.fromkeys(queries) if query]
-        if new:
-            await session.search(*new)
+        await session.search(*filter(None, dict.fromkeys(queries)))
     await _judge_stances(session, position)
-    return "stopped" if session.is_stopped() else "complete"
 
 
 async def _judge_stances(session: SearchSession, position: str) -> None:

@@ -21,24 +21,22 @@ from tenure.algorithms.research.action_validation import (
 )
 from tenure.algorithms.research.transcript import append_step
 from tenure.contracts.evidence.react import ReactStep, Transcript
-from tenure.contracts.evidence.retrieval import RetrievalStopReason
-from tenure.contracts.research.tools import Observation, ToolArguments, ToolDescription
+from tenure.contracts.research.tools import Observation, ToolDescription
 from tenure.contracts.run.limits import TOOL_STRATEGY
 from tenure.roles.reasoning import react as react_role
 from tenure.roles.reasoning.react import NO_ACTION, ReactInput, ReactOutput
-from workflows.research.search_session import SearchSession, SessionQuery
+from workflows.research.search_session import SearchSession
 from workflows.research.strategy import Strategy
 from workflows.research.tool import Tool
 from workflows.research.tool_registry import list_available_tools
 from workflows.research.tool_use import perform_call, shorten_step
 
 
-async def act_step_by_step(session: SearchSession) -> RetrievalStopReason:
+async def act_step_by_step(session: SearchSession) -> None:
     """Run the loop until the task is answered or a limit is reached."""
     loop = ReActLoop(session)
-    reason = await loop.run()
+    await loop.run()
     await loop.close()
-    return reason
 
 
 class ReActLoop:
@@ -55,34 +53,29 @@ class ReActLoop:
         self.mistakes = 0
         self.confidence = 0.0
 
-    async def run(self) -> RetrievalStopReason:
-        """Perform steps; return why there is no further one."""
+    async def run(self) -> None:
+        """Perform steps until there is an answer, or no further step is possible."""
         await self.context.discover()
         self.tools = list_available_tools(self.context)
         self.descriptions = tuple(tool.describe() for tool in self.tools.values())
         models = {name: tool.arguments for name, tool in self.tools.items()}
         for number in range(1, MAX_STEPS + 1):
-            if self.session.is_stopped():
-                return "stopped"
-            if (left := self._count_steps_left(number)) < 1:
-                return "limit_reached"
+            if self.session.is_stopped() or (left := self._count_steps_left(number)) < 1:
+                return
             proposal = await self._propose_step(left)
             if proposal == NO_ACTION:
-                return "no_valid_action"
+                return
             decision = validate_action(proposal.proposed_action, models, self.steps_by_call, len(self.context.passages))
             self._keep_better_answer(proposal)
             await self._perform_step(number, proposal, decision)
-            if decision.is_final:
-                return "complete"
-            if self.mistakes == MAX_CONSECUTIVE_ERRORS:
-                return "no_valid_action"
-        return "limit_reached"
+            if decision.is_final or self.mistakes == MAX_CONSECUTIVE_ERRORS:
+                return
 
     async def close(self) -> None:
         """Search at least once, and rank the passages of the answer first."""
         session = self.session
         if not session.found:
-            await session.search(SessionQuery(session.task.step.query))
+            await session.search(session.task.step.query)
         seen = list(self.context.passages.values())
         if numbers := extract_citations(session.answer):
             session.add_ranking([seen[number - 1] for number in numbers])
@@ -125,7 +118,8 @@ class ReActLoop:
         observation, new = Observation(text=decision.error), 0
         if decision.tool and decision.arguments:
             tool, arguments = decision.tool, decision.arguments.model_dump_json(exclude_defaults=True)
-            observation, new = await self._call_tool(decision.tool, decision.arguments, number)
+            self.steps_by_call[build_call_key(tool, decision.arguments)] = number
+            observation, new = await perform_call(self.session, tool, decision.arguments)
         elif decision.is_final:
             observation = Observation(text=proposal.answer)
         self.mistakes = self.mistakes + 1 if decision.error else 0
@@ -142,11 +136,6 @@ class ReActLoop:
         )
         self.transcript = append_step(self.transcript, step, self.session.task.step.query)
         self.session.steps.append(shorten_step(step))
-
-    async def _call_tool(self, name: str, arguments: ToolArguments, number: int) -> tuple[Observation, int]:
-        """Call a tool; return its observation and the number of new passages."""
-        self.steps_by_call[build_call_key(name, arguments)] = number
-        return await perform_call(self.session, name, arguments, number)
 
 
 STRATEGY = Strategy(
