@@ -37,17 +37,14 @@ from temporalio.worker import (
 )
 
 from activities.archive import ArchiveActivities, Archiver
-from activities.graph import GraphActivities
 from activities.heartbeat import CLUSTER_THROTTLE_SHARE, LOCAL_HEARTBEAT_THROTTLE, HeartbeatThrottleInterceptor
 from activities.knowledge import KnowledgeActivities
-from activities.maintenance import MaintenanceActivities
 from activities.mcp import McpActivities
 from activities.memory import MemoryActivities
 from activities.notifications import NotificationActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
-from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
 from tenure.contracts.messages import Tier
@@ -117,7 +114,6 @@ from workflows.runtime.task_queues import (
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
-    from tenure.knowledge.pages.fetching import PageFetching
     from tenure.models.openai.backend import OpenAIBackend
     from tenure.tracing.tracer import Tracer
 
@@ -169,13 +165,10 @@ def build_activities(
     Without `roots`, they ingest the manual of this installation and nothing else; without `identify`, no answer of a
     model is cached.
     """
-    methods = _collect_activities(
+    methods = collect_activities(
         KnowledgeActivities(knowledge, roots or DocumentRoots()),
-        TableActivities(knowledge),
-        GraphActivities(knowledge),
         ToolActivities(knowledge),
         MemoryActivities(knowledge),
-        MaintenanceActivities(knowledge),
         ReportActivities(knowledge),
         NotificationActivities(notifier or Notifier()),
     )
@@ -185,37 +178,10 @@ def build_activities(
     return by_queue
 
 
-def _collect_activities(*objects: object) -> list[Callable[..., Any]]:
+def collect_activities(*objects: object) -> list[Callable[..., Any]]:
     """Return all activities among the methods of some objects."""
     methods = (getattr(item, name) for item in objects for name in dir(type(item)) if not name.startswith("_"))
     return [method for method in methods if hasattr(method, "__temporal_activity_definition")]
-
-
-def build_sandbox_activities(
-    box: Sandbox, keep: Path, store: FileStore | None = None, roots: DocumentRoots | None = None
-) -> list[Callable[..., Any]]:
-    """Return the activities that run programs and store their artifacts below `keep`, or in `store`.
-
-    They read files in `store`, or without one files of this machine inside `roots`.
-    """
-    return _collect_activities(SandboxActivities(box, keep, store, roots))
-
-
-def build_web_activities(
-    search: FederatedSearch, pages: "PageFetching", mcp: McpActivities
-) -> list[Callable[..., Any]]:
-    """Return the activities that access the web and MCP servers."""
-    return _collect_activities(WebActivities(search, pages), mcp)
-
-
-def build_archive_activities(archiver: Archiver) -> list[Callable[..., Any]]:
-    """Return the activities that archive finished runs."""
-    return _collect_activities(ArchiveActivities(archiver))
-
-
-def build_browser_activities(pages: "PageFetching | None") -> list[Callable[..., Any]]:
-    """Return the activities of the browser; without `pages` they report that no browser is available."""
-    return _collect_activities(BrowserActivities(pages))
 
 
 async def find_usable_sandbox(settings: SandboxSettings) -> Sandbox | None:
@@ -239,7 +205,9 @@ def build_sandbox_worker(client: Client, settings: WorkerSettings, box: Sandbox,
     return Worker(
         client,
         task_queue=SANDBOX_QUEUE,
-        activities=build_sandbox_activities(box, settings.owner_home / "artifacts", store, make_roots(settings)),
+        activities=collect_activities(
+            SandboxActivities(box, settings.owner_home / "artifacts", store, make_roots(settings))
+        ),
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
         graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
         max_heartbeat_throttle_interval=choose_heartbeat_throttle(client, settings),
@@ -290,11 +258,10 @@ def build_workers(
     methods = build_activities(chat, knowledge, Notifier.from_settings(settings), make_roots(settings), identify)
     lasts = timedelta(hours=settings.page_ttl_hours)
     mcp = McpActivities(McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds), knowledge)
-    methods[WEB_QUEUE] = build_web_activities(engines, prepare_fetching(knowledge, visitor, lasts), mcp)
-    methods[BROWSER_QUEUE] = build_browser_activities(
-        None if chromium is None else prepare_fetching(knowledge, chromium, lasts, refetch=True)
-    )
-    methods[TENURE_QUEUE] += build_archive_activities(_prepare_archiver(client, knowledge))
+    methods[WEB_QUEUE] = collect_activities(WebActivities(engines, prepare_fetching(knowledge, visitor, lasts)), mcp)
+    pages = None if chromium is None else prepare_fetching(knowledge, chromium, lasts, refetch=True)
+    methods[BROWSER_QUEUE] = collect_activities(BrowserActivities(pages))
+    methods[TENURE_QUEUE] += collect_activities(ArchiveActivities(_prepare_archiver(client, knowledge)))
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     throttle = choose_heartbeat_throttle(client, settings)
     return [

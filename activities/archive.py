@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Protocol
 
 from temporalio import activity
@@ -10,13 +11,7 @@ from temporalio.service import RPCError
 
 from activities.errors import translate_errors
 from activities.heartbeat import send_heartbeats
-from tenure.contracts.knowledge.archive import (
-    ArchiveProgress,
-    ArchiveReply,
-    ArchiveReport,
-    ArchiveRequest,
-    ArchiveSweepRequest,
-)
+from tenure.contracts.knowledge.archive import ArchiveProgress, ArchiveReport, ArchiveRequest
 
 SERVER_UNAVAILABLE = "ServerUnavailable"
 """The Temporal server does not answer a request of an activity; the activity is retried."""
@@ -25,13 +20,11 @@ SERVER_UNAVAILABLE = "ServerUnavailable"
 class Archiver(Protocol):
     """Writer of the archive; `tenure/temporal/archive/archiver.py` implements it."""
 
-    async def archive_run(self, request: ArchiveRequest) -> ArchiveReply:
-        """Archive one run when it has ended."""
+    async def archive_run(self, request: ArchiveRequest) -> int:
+        """Archive one run when it has ended; return its size, or 0 if the server has removed it."""
 
-    async def archive_missing(
-        self, request: ArchiveSweepRequest, report: Callable[[ArchiveProgress], None]
-    ) -> ArchiveReport:
-        """Archive ended runs that the archive lacks."""
+    async def archive_missing(self, since: datetime | None, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
+        """Archive ended runs that the archive lacks: those that ended after a time, or all that the server has."""
 
 
 class ArchiveActivities:
@@ -42,14 +35,14 @@ class ArchiveActivities:
         self._archiver = archiver
 
     @activity.defn
-    async def archive_run(self, request: ArchiveRequest) -> ArchiveReply:
-        """Archive one run when it has ended."""
+    async def archive_run(self, request: ArchiveRequest) -> int:
+        """Archive one run when it has ended; return its compressed size in bytes."""
         with _translate_server_errors(), translate_errors():
             async with send_heartbeats():
                 return await self._archiver.archive_run(request)
 
     @activity.defn
-    async def archive_missing_runs(self, request: ArchiveSweepRequest) -> ArchiveReport:
+    async def archive_missing_runs(self, since: datetime | None) -> ArchiveReport:
         """Archive ended runs that the archive lacks; the heartbeat's details are an `ArchiveProgress`."""
         progress = ArchiveProgress()
 
@@ -59,7 +52,7 @@ class ArchiveActivities:
 
         with _translate_server_errors(), translate_errors():
             async with send_heartbeats(lambda: (progress,)):
-                return await self._archiver.archive_missing(request, update)
+                return await self._archiver.archive_missing(since, update)
 
 
 @contextmanager

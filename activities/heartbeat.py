@@ -65,11 +65,7 @@ class _ThrottledInbound(ActivityInboundInterceptor):
 
 @asynccontextmanager
 async def send_heartbeats(details: Callable[[], Sequence[Any]] = tuple) -> AsyncIterator[None]:
-    """Send heartbeats while the block runs, often enough for a cancellation to arrive within about a second.
-
-    Args:
-        details: returns the details of each heartbeat.
-    """
+    """Send heartbeats while the block runs, often enough for a cancellation to arrive within about a second."""
     timeout = activity.info().heartbeat_timeout
     if timeout is None:
         yield

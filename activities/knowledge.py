@@ -1,4 +1,4 @@
-"""Ingest documents, search passages and manage corpora of the knowledge base."""
+"""Ingest, search, query and maintain the knowledge base."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,33 +13,32 @@ from activities.heartbeat import HeartbeatThread
 from activities.passages import load_existing_passages
 from tenure.algorithms.claims.claim_pairs import find_contradictions
 from tenure.algorithms.claims.disputes import find_primary_reason
+from tenure.contracts.base import SourceId
+from tenure.contracts.evidence.computing import ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.corpora import (
     MAX_REFERENCES,
     CorpusReply,
     CorpusRequest,
     EmbedReport,
-    EmbedRequest,
     IngestProgress,
     IngestReport,
     IngestRequest,
     QuestionEmbedRequest,
 )
-from tenure.contracts.evidence.disputes import (
-    ContradictionRequest,
-    Contradictions,
-    SourceStanding,
-    SourceStandingReply,
-    SourceStandingRequest,
-)
+from tenure.contracts.evidence.disputes import Contradiction, SourceStanding
 from tenure.contracts.evidence.passages import (
     FailedSearch,
+    PassageRef,
     SearchBatchReply,
     SearchBatchRequest,
     SearchReply,
     SearchRequest,
 )
-from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
+from tenure.contracts.evidence.retrieval import GroupRequest, RecallReply, RecallRequest
+from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
+from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
+from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
 from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
@@ -75,10 +74,10 @@ class KnowledgeActivities:
                 raise ApplicationError(str(error), type=PATH_MISSING, non_retryable=True) from error
 
     @activity.defn
-    def embed_corpus(self, request: EmbedRequest) -> EmbedReport:
+    def embed_corpus(self, corpus: str) -> EmbedReport:
         """Compute the vectors that a corpus lacks; the heartbeat's details are an `IngestProgress`."""
         with translate_errors(), HeartbeatThread(IngestProgress(stage="embedding")) as heartbeat:
-            return self._knowledge.corpora.embed(request, heartbeat.update, activity.is_cancelled)
+            return self._knowledge.corpora.embed(corpus, heartbeat.update, activity.is_cancelled)
 
     @activity.defn
     def embed_for_question(self, request: QuestionEmbedRequest) -> EmbedReport:
@@ -125,32 +124,30 @@ class KnowledgeActivities:
             return self._knowledge.retrieval.extend_dossier(request)
 
     @activity.defn
-    def find_contradictions(self, request: ContradictionRequest) -> Contradictions:
+    def find_contradictions(self, refs: tuple[PassageRef, ...]) -> tuple[Contradiction, ...]:
         """Find statements of passages that say the same with another value."""
         with translate_errors(), HeartbeatThread():
-            passages = load_existing_passages(self._knowledge, request.passages)
-            return Contradictions(found=find_contradictions(passages, self._knowledge.encoder.encode))
+            passages = load_existing_passages(self._knowledge, refs)
+            return find_contradictions(passages, self._knowledge.encoder.encode)
 
     @activity.defn
-    def compare_sources(self, request: SourceStandingRequest) -> SourceStandingReply:
+    def compare_sources(self, sources: tuple[SourceId, ...]) -> tuple[SourceStanding, ...]:
         """Return the dates of sources, and which of them are primary."""
         with translate_errors(), HeartbeatThread():
-            stored = self._knowledge.corpora.load_sources(request.sources)
-        return SourceStandingReply(
-            standings=tuple(
-                SourceStanding(
-                    source=id,
-                    title=one.title or one.uri,
-                    published=one.published,
-                    primary=find_primary_reason(one.title, one.uri),
-                )
-                for id in dict.fromkeys(request.sources)
-                if (one := stored.get(id))
+            stored = self._knowledge.corpora.load_sources(sources)
+        return tuple(
+            SourceStanding(
+                source=id,
+                title=one.title or one.uri,
+                published=one.published,
+                primary=find_primary_reason(one.title, one.uri),
             )
+            for id in dict.fromkeys(sources)
+            if (one := stored.get(id))
         )
 
     @activity.defn
-    def group_passages(self, request: GroupRequest) -> GroupReply:
+    def group_passages(self, request: GroupRequest) -> tuple[tuple[PassageRef, ...], ...]:
         """Group passages by subject."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.retrieval.group_passages(request)
@@ -176,6 +173,42 @@ class KnowledgeActivities:
             store = self._knowledge.load_store_stats() if request.action == "stats" else None
         wanted = request.corpus if request.action == "stats" else None
         return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped, store=store)
+
+    @activity.defn
+    def find_relations(self, request: RelatedRequest) -> RelatedReply:
+        """Return the relations of an entity in the graph."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.graph.find_relations(request)
+
+    @activity.defn
+    def find_tables(self, request: TablesRequest) -> tuple[TableInfo, ...]:
+        """Return the tables that a question may be about."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.tables.list_tables(request)
+
+    @activity.defn
+    def query_tables(self, request: QueryRequest) -> QueryReply:
+        """Run one SELECT and store its result."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.tables.query(request)
+
+    @activity.defn
+    def export_query(self, request: TableFileRequest) -> TableFileReply:
+        """Run one SELECT and return its result as a file."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.tables.export_result(request)
+
+    @activity.defn
+    def store_computation(self, request: ComputationRequest) -> tuple[PassageRef, ...]:
+        """Store the output of a program so that it can be cited."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.tables.store_computation(request)
+
+    @activity.defn
+    def maintain_tables(self, step: MaintenanceStep) -> MaintenanceStepReport:
+        """Execute one step of a maintenance; the heartbeat's details are a `MaintenanceProgress`."""
+        with translate_errors(), HeartbeatThread(MaintenanceProgress(step=step)) as heartbeat:
+            return self._knowledge.maintenance.run_step(step, heartbeat.update, activity.is_cancelled)
 
 
 def _build_reply(found: Sequence[SearchReply | Exception]) -> SearchBatchReply:

@@ -25,7 +25,6 @@ from tenure.contracts.research.tools import (
     McpTextReply,
     McpTool,
     McpToolsReply,
-    McpToolsRequest,
 )
 from tenure.sources.document.document import Document
 from tenure.sources.mcp.servers import McpError, McpServers, McpToolDescription, ResourceLink
@@ -47,13 +46,13 @@ class McpActivities:
         self._servers, self._knowledge = servers, knowledge
 
     @activity.defn
-    async def list_mcp_tools(self, request: McpToolsRequest) -> McpToolsReply:
+    async def list_mcp_tools(self, servers: tuple[str, ...]) -> McpToolsReply:
         """Return the tools and resources of servers; the reply names servers that do not answer."""
         tools: list[McpTool] = []
         resources: list[McpResource] = []
         problems: list[str] = []
         async with send_heartbeats():
-            for server in request.servers:
+            for server in servers:
                 try:
                     tools += [_describe_tool(server, tool) for tool in await self._servers.list_tools(server)]
                     resources += [_describe_resource(server, one) for one in await self._servers.list_resources(server)]

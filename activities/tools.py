@@ -16,7 +16,6 @@ from tenure.contracts.research.tools import (
     CalculateRequest,
     CiteReply,
     CiteRequest,
-    ExcerptsReply,
     ExcerptsRequest,
     LookupReply,
     LookupRequest,
@@ -34,13 +33,13 @@ class ToolActivities:
         self._knowledge = knowledge
 
     @activity.defn
-    def build_excerpts(self, request: ExcerptsRequest) -> ExcerptsReply:
+    def build_excerpts(self, request: ExcerptsRequest) -> str:
         """Return short excerpts of passages."""
         with translate_errors(), HeartbeatThread():
             passages = load_existing_passages(self._knowledge, [one.passage for one in request.passages])
         numbers = {one.passage.chunk: one.number for one in request.passages}
         found = [NumberedPassage(numbers[passage.chunk], passage) for passage in passages]
-        return ExcerptsReply(text=format_passages(found, request.topic, request.max_length))
+        return format_passages(found, request.topic, request.max_length)
 
     @activity.defn
     def calculate(self, request: CalculateRequest) -> CalculateReply:

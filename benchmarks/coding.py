@@ -25,6 +25,7 @@ from typing import Any
 
 from temporalio.client import Client
 
+from activities.sandbox import SandboxActivities
 from benchmarks.support.environment import stage
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -36,7 +37,7 @@ from tenure.sandbox.choice import make_sandbox
 from tenure.settings import Settings
 from tests.model_server import ModelServer
 from tests.support.worlds import MemoryKnowledge
-from worker import build_activities, build_sandbox_activities
+from worker import build_activities, collect_activities
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
 
@@ -66,7 +67,7 @@ class Repaired:
 async def serving(chat: ChatModel | None, box: Sandbox, home: Path) -> AsyncIterator[Client]:
     """Serve all queues on a Temporal server of their own, with the real sandbox and nothing to read."""
     methods = build_activities(chat, MemoryKnowledge({}))  # type: ignore[arg-type]
-    methods[SANDBOX_QUEUE] = build_sandbox_activities(box, home / "artifacts")
+    methods[SANDBOX_QUEUE] = collect_activities(SandboxActivities(box, home / "artifacts"))
     async with stage(methods) as client:
         yield client
 

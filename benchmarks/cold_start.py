@@ -29,7 +29,7 @@ from temporalio.service import RPCError
 from benchmarks.start import environment
 from benchmarks.support.datasets import UnknownFormat, collection
 from tenure.algorithms.text.sentences import split_sentences
-from tenure.contracts.evidence.corpora import EmbedRequest, IngestProgress, IngestRequest
+from tenure.contracts.evidence.corpora import IngestProgress, IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.files.discovery import discover_files
 from tenure.knowledge.base import KnowledgeBase
@@ -95,7 +95,7 @@ def measure(folder: Path, questions: Sequence[Asked], home: Path, settings: Sett
     first = time.perf_counter() - started
     cold = dict(_recalls(knowledge, questions, "cold"))
     began = time.perf_counter()
-    knowledge.corpora.embed(EmbedRequest(corpus=_CORPUS), _ignore)
+    knowledge.corpora.embed(_CORPUS, _ignore)
     figures = {"chunks": report.chunks, "read_seconds": read, "first_search_seconds": first}
     figures |= {"embedding_seconds": time.perf_counter() - began}
     warm = dict(_recalls(knowledge, questions, "warm"))

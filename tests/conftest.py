@@ -26,7 +26,10 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
+from activities.archive import ArchiveActivities
 from activities.heartbeat import LOCAL_HEARTBEAT_THROTTLE
+from activities.sandbox import SandboxActivities
+from activities.web import BrowserActivities
 from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
@@ -45,7 +48,7 @@ from tests.support.temporal_server import limit_test, run_temporal_server
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
-from worker import build_activities, build_archive_activities, build_browser_activities, build_sandbox_activities
+from worker import build_activities, collect_activities
 from workflows.plugin import WORKFLOWS, create_plugin, create_replayer, create_workflow_runner
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
@@ -300,14 +303,13 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         unserved: str = "",
     ) -> AsyncIterator[Stage]:
         methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
-        methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, open_archive(folder)))
+        methods[TENURE_QUEUE] += collect_activities(ArchiveActivities(RunArchiver(client, open_archive(folder))))
         if box:
-            methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
+            methods[SANDBOX_QUEUE] = collect_activities(SandboxActivities(box, folder / "artifacts"))
         if web:
             methods[WEB_QUEUE] = [one for one in web if one.__name__ != "render_pages"]
-            methods[BROWSER_QUEUE] = [one for one in web if one.__name__ == "render_pages"] or build_browser_activities(
-                None
-            )
+            rendering = [one for one in web if one.__name__ == "render_pages"]
+            methods[BROWSER_QUEUE] = rendering or collect_activities(BrowserActivities(None))
         with ThreadPoolExecutor(8) as threads:
             started: list[PatientWorker] = [
                 PatientWorker(

@@ -16,7 +16,10 @@ from temporalio import workflow
 from temporalio.testing import WorkflowEnvironment
 
 import worker
+from activities.archive import ArchiveActivities
 from activities.mcp import McpActivities
+from activities.sandbox import SandboxActivities
+from activities.web import BrowserActivities, WebActivities
 from tenure.models.factory import create_chat_model
 from tenure.settings import Settings
 from tenure.sources.mcp.servers import McpServers
@@ -30,13 +33,10 @@ from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
 from worker import (
     build_activities,
-    build_archive_activities,
-    build_browser_activities,
     build_parser,
-    build_sandbox_activities,
-    build_web_activities,
     choose_max_activities,
     choose_shutdown_timeout,
+    collect_activities,
     extend_workflow_tasks,
     main,
     parse_queues,
@@ -69,12 +69,12 @@ def unchanged_logging(monkeypatch: pytest.MonkeyPatch) -> None:
 def served() -> dict[str, set[str]]:
     """Return the names of the activities by queue."""
     methods = build_activities(None, MemoryKnowledge({}))  # type: ignore[arg-type]
-    methods[SANDBOX_QUEUE] = build_sandbox_activities(ScriptedSandbox(), Path("artifacts"))
-    methods[BROWSER_QUEUE] = build_browser_activities(None)
+    methods[SANDBOX_QUEUE] = collect_activities(SandboxActivities(ScriptedSandbox(), Path("artifacts")))
+    methods[BROWSER_QUEUE] = collect_activities(BrowserActivities(None))
     engines = FederatedSearch.from_settings(Settings(_env_file=None))
     mcp = McpActivities(McpServers({}, timeout_seconds=1), MemoryKnowledge({}))  # type: ignore[arg-type]
-    methods[TENURE_QUEUE] += build_archive_activities(None)  # type: ignore[arg-type]
-    methods[WEB_QUEUE] = build_web_activities(engines, None, mcp)  # type: ignore[arg-type]
+    methods[TENURE_QUEUE] += collect_activities(ArchiveActivities(None))  # type: ignore[arg-type]
+    methods[WEB_QUEUE] = collect_activities(WebActivities(engines, None), mcp)  # type: ignore[arg-type]
     return {
         queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
         for queue, found in methods.items()
@@ -97,7 +97,7 @@ def test_every_queue_serves_its_activities() -> None:
         },
         INGEST_QUEUE: {"ingest_corpus", "fork_corpus", "find_tables", "export_query"},
         EMBED_QUEUE: {
-            *("embed_corpus", "compact_tables", "refresh_indexes", "remove_old_versions", "consolidate_memories"),
+            *("embed_corpus", "maintain_tables", "consolidate_memories"),
         },
         MODEL_QUEUE: set(CASES),
         WEB_QUEUE: {

@@ -8,10 +8,11 @@ from typing import Any
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.archive import ArchiveActivities
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.temporal.archive.archiver import RunArchiver
 from tests.support.temporal_server import run_temporal_server
-from worker import build_archive_activities
+from worker import collect_activities
 from workflows.plugin import WORKFLOWS, choose_workflow_runner
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -25,7 +26,7 @@ async def stage(
     Whole runs need an archive.
     """
     async with run_temporal_server() as server:
-        archiving = build_archive_activities(RunArchiver(server.client, archive)) if archive else []
+        archiving = collect_activities(ArchiveActivities(RunArchiver(server.client, archive))) if archive else []
         with ThreadPoolExecutor(8) as threads:
             async with AsyncExitStack() as running:
                 for queue, served in methods.items():

@@ -14,4 +14,3 @@ class Message(Contract):
     role: Literal["system", "user", "assistant"]
     """Author of the message."""
     content: str
-    """Text of the message."""

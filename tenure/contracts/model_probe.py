@@ -9,7 +9,6 @@ class ModelProbe(Contract):
     """Result of a probe of one model."""
 
     model: str
-    """Name of the model."""
     setting: str
     """Environment variable that selects the model."""
     problem: str = ""

@@ -105,7 +105,6 @@ class Program(Contract):
     entry: InnerName
     """File to run."""
     language: Language = "python"
-    """Language."""
     args: tuple[str, ...] = ()
     """Command-line arguments."""
     stdin: str = Field(default="", max_length=MAX_TEXT_CHARS)
@@ -118,7 +117,6 @@ class CallCase(Contract):
     """A function call whose result is compared outside the sandbox; the expected value never enters it."""
 
     function: str
-    """Name of the function."""
     args: tuple[JsonValue, ...] = ()
     """Arguments."""
     expected: JsonValue = None
@@ -129,49 +127,44 @@ class CallCase(Contract):
     """Allowed absolute difference of a number."""
 
 
-class CandidateBatch(Contract):
-    """Several candidates tested sequentially in one sandbox."""
+class TestSuite(Contract):
+    """Tests of candidates."""
 
-    candidates: tuple[tuple[InputFile, ...], ...] = Field(min_length=1)
-    """Files of each candidate."""
+    __test__ = False  # not a pytest class
+
     tests: tuple[InputFile, ...] = ()
     """pytest files and their data; candidates cannot read the Python files."""
     cases: tuple[CallCase, ...] = ()
     """Calls with expected values, if there are no pytest files."""
-    files: tuple[InputFile, ...] = ()
-    """Files given to every candidate."""
     limits: SandboxLimits = SandboxLimits()
-    """Limits of the whole batch; `wall_seconds` is for all candidates together."""
-    seconds_each: float | None = Field(default=None, gt=0)
-    """Wall time of one candidate; None for the remaining time of the batch."""
+    """Resource limits; `wall_seconds` is for all candidates together."""
     trace: bool = False
     """Whether to record the lines of the candidate that each test executes."""
+
+
+class CandidateBatch(TestSuite):
+    """Several candidates tested sequentially in one sandbox."""
+
+    candidates: tuple[tuple[InputFile, ...], ...] = Field(min_length=1)
+    """Files of each candidate."""
+    files: tuple[InputFile, ...] = ()
+    """Files given to every candidate."""
+    seconds_each: float | None = Field(default=None, gt=0)
+    """Wall time of one candidate; None for the remaining time of the batch."""
     stop_at_first_pass: bool = False
     """Whether to stop at the first candidate that passes."""
 
 
-class TestRun(Contract):
+class TestRun(TestSuite):
     """One candidate with its tests."""
-
-    __test__ = False  # not a pytest class
 
     files: tuple[InputFile, ...]
     """Files of the candidate and its data."""
-    tests: tuple[InputFile, ...] = ()
-    """pytest files and their data; the candidate cannot read the Python files."""
-    cases: tuple[CallCase, ...] = ()
-    """Calls with expected values, if there are no pytest files."""
-    limits: SandboxLimits = SandboxLimits()
-    """Resource limits."""
-    trace: bool = False
-    """Whether to record the lines of the candidate that each test executes."""
 
     @property
     def batch(self) -> CandidateBatch:
         """This test run as a batch of one candidate."""
-        return CandidateBatch(
-            candidates=(self.files,), tests=self.tests, cases=self.cases, limits=self.limits, trace=self.trace
-        )
+        return CandidateBatch(**dict(self) | {"files": (), "candidates": (self.files,)})
 
 
 class TestResult(Contract):
@@ -249,7 +242,6 @@ class SandboxOutcome(Contract):
     peak_memory_mib: float | None = None
     """Peak memory use."""
     tests: tuple[TestResult, ...] = ()
-    """Result of each test."""
     artifacts: tuple[Artifact, ...] = ()
     """New or changed files."""
     isolation: Isolation | None = None

@@ -16,7 +16,6 @@ class SchemaLimit:
     """Limit of a string in characters or of a list in items; use it as the metadata of `Annotated`."""
 
     maximum: int
-    """The limit."""
 
     def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Add the limit to the schema of a string or a list, or to that of an optional string."""

@@ -7,7 +7,6 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import (
     CorpusStats,
     EmbedReport,
-    EmbedRequest,
     IngestProgress,
     IngestReport,
     IngestRequest,
@@ -75,14 +74,14 @@ class Corpora:
 
     def embed(
         self,
-        request: EmbedRequest,
+        corpus: str,
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
     ) -> EmbedReport:
         """Compute the missing vectors of a corpus at low priority; the next call continues an interrupted one."""
         model = BackgroundModel(self._model)
         cache = EmbeddingCache(self._store, model, self._metrics)
-        return EmbeddingBackfill(self._store, model, cache, request.corpus, report, cancelled).run()
+        return EmbeddingBackfill(self._store, model, cache, corpus, report, cancelled).run()
 
     def embed_for_question(
         self,

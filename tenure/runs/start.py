@@ -16,7 +16,6 @@ from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.limit_fields import LimitFields
-from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.installation import PROGRAM
 from tenure.ownership import MAX_FAIRNESS_KEY_BYTES
@@ -226,7 +225,7 @@ def _add_notifications(request: RunRequest, place: ServerTarget) -> RunRequest:
     """Return a request with notifications if the settings configure them."""
     if not place.settings.has_notifications:
         return request
-    return request.model_copy(update={"notifications": NotificationSettings(ui_url_prefix=place.build_run_url(""))})
+    return request.model_copy(update={"notifications": place.build_run_url("")})
 
 
 async def _check_corpora(session: Session, request: RunRequest) -> None:

@@ -12,15 +12,13 @@ from activities.archive import SERVER_UNAVAILABLE, ArchiveActivities
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import (
     ArchiveProgress,
-    ArchiveReply,
     ArchiveReport,
     ArchiveRequest,
-    ArchiveSweepRequest,
 )
 from tenure.knowledge.store.errors import StoreUnreachable
 
 REQUEST = ArchiveRequest(run=RunId("run"), execution="e1")
-SWEEP = ArchiveSweepRequest(since=datetime(2026, 11, 24, tzinfo=UTC))
+SWEEP = datetime(2026, 11, 24, tzinfo=UTC)
 
 
 class Archiver:
@@ -29,27 +27,25 @@ class Archiver:
     def __init__(self, error: Exception | None = None) -> None:
         self._error = error
 
-    async def archive_run(self, request: ArchiveRequest) -> ArchiveReply:
+    async def archive_run(self, request: ArchiveRequest) -> int:
         if self._error:
             raise self._error
-        return ArchiveReply(size=1)
+        return 1
 
-    async def archive_missing(
-        self, request: ArchiveSweepRequest, report: Callable[[ArchiveProgress], None]
-    ) -> ArchiveReport:
+    async def archive_missing(self, since: datetime | None, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
         if self._error:
             raise self._error
         report(ArchiveProgress(done=1, total=2))
-        return ArchiveReport(archived=2, began=request.since)
+        return ArchiveReport(archived=2, began=since)
 
 
 async def test_replies_are_those_of_the_archiver() -> None:
     """The activities return what the archiver has done."""
     activities = ArchiveActivities(Archiver())
 
-    assert await ActivityEnvironment().run(activities.archive_run, REQUEST) == ArchiveReply(size=1)
+    assert await ActivityEnvironment().run(activities.archive_run, REQUEST) == 1
     swept = await ActivityEnvironment().run(activities.archive_missing_runs, SWEEP)
-    assert swept == ArchiveReport(archived=2, began=SWEEP.since)
+    assert swept == ArchiveReport(archived=2, began=SWEEP)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from tenure.contracts.evidence.corpora import (
     CorpusRequest,
     CorpusStats,
     EmbedReport,
-    EmbedRequest,
     IngestProgress,
     IngestReport,
     IngestRequest,
@@ -224,7 +223,7 @@ def test_embedding_reports_its_progress() -> None:
     environment = ActivityEnvironment()
     environment.on_heartbeat = lambda *details: beats.append(details)
 
-    report: EmbedReport = environment.run(on(MemoryKnowledge({})).embed_corpus, EmbedRequest(corpus="kitchen"))
+    report: EmbedReport = environment.run(on(MemoryKnowledge({})).embed_corpus, "kitchen")
 
     assert report == EmbedReport(corpus="kitchen", chunks=2, embedded=2)
     assert beats == [(IngestProgress(stage="embedding", embedded=2, to_embed=2),)]

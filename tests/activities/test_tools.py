@@ -15,7 +15,6 @@ from tenure.contracts.research.tools import (
     McpCallRequest,
     McpResourceRequest,
     McpStoreRequest,
-    McpToolsRequest,
     PassageWithNumber,
 )
 from tenure.knowledge.store.errors import UnknownChunk
@@ -51,7 +50,7 @@ async def test_missing_passages_have_no_excerpt() -> None:
     told = environment.run(tools.build_excerpts, ExcerptsRequest(passages=shown, topic="bread"))
     cited = environment.run(tools.cite_claim, CiteRequest(claim="Bread rises.", passages=(ref("gone"),)))
 
-    assert told.text == "[7] Bread: Bread is made from flour, water, salt and yeast."
+    assert told == "[7] Bread: Bread is made from flour, water, salt and yeast."
     assert cited.claim.status == "missing_citation" and not cited.supporting
 
 
@@ -85,7 +84,7 @@ class Servers(McpServers):
 async def test_unavailable_server_does_not_hide_others() -> None:
     """Descriptions are cut, long schemas are omitted, and the server that does not answer is named."""
     servers = McpActivities(Servers(), MemoryKnowledge({}))  # type: ignore[arg-type]
-    found = await ActivityEnvironment().run(servers.list_mcp_tools, McpToolsRequest(servers=("down", "up")))
+    found = await ActivityEnvironment().run(servers.list_mcp_tools, ("down", "up"))
 
     assert found.problems == ("down: it did not answer",)
     assert [(one.server, one.name, len(one.description), one.parameters) for one in found.tools] == [

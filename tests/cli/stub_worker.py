@@ -23,7 +23,6 @@ from tenure.contracts.evidence.corpora import (
     CorpusRequest,
     CorpusStats,
     EmbedReport,
-    EmbedRequest,
     IndexStats,
     IngestProgress,
     IngestReport,
@@ -124,7 +123,7 @@ async def ingest(request: IngestRequest) -> IngestReport:
 
 
 @activity.defn(name="embed_corpus")
-async def embed(request: EmbedRequest) -> EmbedReport:
+async def embed(corpus: str) -> EmbedReport:
     """Claim to have computed a part of the vectors, and never the rest."""
     activity.heartbeat(IngestProgress(stage="embedding", embedded=1_200, to_embed=5_000))
     await asyncio.Event().wait()
@@ -136,9 +135,9 @@ class StubEmbed:
     """Embeds without an end."""
 
     @workflow.run
-    async def run(self, request: EmbedRequest) -> EmbedReport:
+    async def run(self, corpus: str) -> EmbedReport:
         return await workflow.execute_activity(
-            embed, request, start_to_close_timeout=timedelta(minutes=5), heartbeat_timeout=timedelta(minutes=5)
+            embed, corpus, start_to_close_timeout=timedelta(minutes=5), heartbeat_timeout=timedelta(minutes=5)
         )
 
 
@@ -229,9 +228,7 @@ class StubAgent:
                 await _ingest(one)
         if "embed" in request.question:
             # Ends with the run, other than the real one.
-            await workflow.start_child_workflow(
-                StubEmbed.run, EmbedRequest(corpus="shelf"), id=f"{workflow.info().workflow_id}/embed"
-            )
+            await workflow.start_child_workflow(StubEmbed.run, "shelf", id=f"{workflow.info().workflow_id}/embed")
         if "stumble" in request.question:
             await _run_step("stumble")
         if "scribble" in request.question:

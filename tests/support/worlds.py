@@ -20,11 +20,10 @@ from tenure.algorithms.text.known_urls import extract_urls, normalize_url
 from tenure.algorithms.text.passage import Passage, Vectors
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.base import ChunkId, RunId, SourceId
-from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
+from tenure.contracts.evidence.computing import ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.corpora import (
     CorpusStats,
     EmbedReport,
-    EmbedRequest,
     IngestProgress,
     IngestReport,
     IngestRequest,
@@ -32,8 +31,8 @@ from tenure.contracts.evidence.corpora import (
     StoreStats,
 )
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
-from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
-from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.evidence.retrieval import GroupRequest, RecallReply, RecallRequest
+from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.evidence.web import ProviderUsage, ReadPagesReply, ReadPagesRequest, WebReport, WebSource
 from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
 from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberReply, RememberRequest
@@ -210,11 +209,11 @@ class MemoryKnowledge:
         update = {"passages": passages, "parts": {**known, **merged}, "searches": searches}
         return request.dossier.model_copy(update=update)
 
-    def group_passages(self, request: GroupRequest) -> GroupReply:
+    def group_passages(self, request: GroupRequest) -> tuple[tuple[PassageRef, ...], ...]:
         """Group passages by their documents."""
         sources = dict.fromkeys(passage.source for passage in request.passages)
         groups = [tuple(p for p in request.passages if p.source == source) for source in sources]
-        return GroupReply(groups=tuple(groups[: request.max_groups]))
+        return tuple(groups[: request.max_groups])
 
     def recall_findings(self, request: RecallRequest) -> RecallReply:
         """Remember what the test says."""
@@ -241,10 +240,10 @@ class MemoryKnowledge:
         return IngestReport(corpus=request.corpus, files=len(self.documents), unchanged=len(self.documents))
 
     def embed(
-        self, request: EmbedRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+        self, corpus: str, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> EmbedReport:
         report(IngestProgress(stage="embedding", embedded=2, to_embed=2))
-        return EmbedReport(corpus=request.corpus, chunks=2, embedded=2)
+        return EmbedReport(corpus=corpus, chunks=2, embedded=2)
 
     def embed_for_question(
         self, request: QuestionEmbedRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
@@ -303,8 +302,8 @@ class MemoryKnowledge:
     def load_store_stats(self) -> StoreStats:
         return StoreStats()
 
-    def list_tables(self, request: TablesRequest) -> TablesReply:
-        return TablesReply()
+    def list_tables(self, request: TablesRequest) -> tuple[TableInfo, ...]:
+        return ()
 
     def query(self, request: QueryRequest) -> QueryReply:
         return QueryReply(problem="there are no tables here")
@@ -312,8 +311,8 @@ class MemoryKnowledge:
     def export_result(self, request: TableFileRequest) -> TableFileReply:
         return TableFileReply(problem="there are no tables here")
 
-    def store_computation(self, request: ComputationRequest) -> ComputationReply:
-        return ComputationReply()
+    def store_computation(self, request: ComputationRequest) -> tuple[PassageRef, ...]:
+        return ()
 
     def store_result(
         self, corpus: str, uri: str, document: Document, about: str, *, most_relevant: bool = False

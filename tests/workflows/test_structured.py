@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesReply, TablesRequest
+from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
 from tests.support.tiers import slow
@@ -24,8 +24,8 @@ class Tabular(MemoryKnowledge):
 
     queries: list[QueryRequest] = field(default_factory=list)
 
-    def list_tables(self, request: TablesRequest) -> TablesReply:
-        return TablesReply(tables=(SALES,))
+    def list_tables(self, request: TablesRequest) -> tuple[TableInfo, ...]:
+        return (SALES,)
 
     def query(self, request: QueryRequest) -> QueryReply:
         self.queries.append(request)

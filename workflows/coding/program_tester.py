@@ -29,12 +29,7 @@ class ProgramTester:
     ) -> Attempt:
         """Return an attempt with the results of its tests and then of its own run.
 
-        Args:
-            attempt: the attempt.
-            output: the answer of the coder that it was built from.
-            given_tests: tests that it has to pass.
-            languages: languages that the sandbox can run.
-            writes_tests: whether the task is to write tests, so that the attempt's own tests are run.
+        Its tests are those that are given or, if the task is to write tests, its own.
         """
         tests = tuple(
             InputFile(name=f.path, text=f.text) for f in attempt.files if writes_tests and programs.is_test_file(f.path)

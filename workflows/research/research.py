@@ -15,7 +15,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 
 from workflows.research.report_phases.dossier import open_dossier
 from workflows.research.report_phases.finalize import finalize
-from workflows.research.report_phases.gather import SPIRAL, gather
+from workflows.research.report_phases.gather import gather
 from workflows.research.report_phases.outline import outline
 from workflows.research.report_phases.reason import reason
 from workflows.research.report_phases.report_context import ReportContext
@@ -114,5 +114,5 @@ class ResearchWorkflow(ControllableWorkflow):
     async def add_feedback(self, feedback: Feedback) -> None:
         """Forward feedback to the research loop; the writer and the reviews of the report read it later."""
         await super().add_feedback(feedback)
-        if SPIRAL in self.children:
-            await send_signal(self.children[SPIRAL], "feedback", feedback)
+        for child in list(self.children.values()):
+            await send_signal(child, "feedback", feedback)

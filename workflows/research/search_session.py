@@ -34,13 +34,7 @@ class SearchSession:
     """The searches of one task, and the passages that they found."""
 
     def __init__(self, clients: ActivityClients, task: SubagentRequest, stopped: Callable[[], bool]) -> None:
-        """Create a session without passages.
-
-        Args:
-            clients: clients of the workflow.
-            task: the task.
-            stopped: returns whether a person or a budget wants no further round.
-        """
+        """Create a session without passages; `stopped` returns whether no further round is wanted."""
         self.clients = clients
         self.task = task
         self.is_stopped = stopped
@@ -98,13 +92,7 @@ class SearchSession:
         self._rankings.append({passage.chunk: rank for rank, passage in enumerate(passages, 1)})
 
     async def refine_query(self, passages: Sequence[PassageRef], purpose: QueryPurpose, task: str = "") -> str:
-        """Return the next query for a purpose, or an empty text if there is no new one.
-
-        Args:
-            passages: passages that the query refiner reads.
-            purpose: purpose of the query.
-            task: subject of the search; empty for the query of the task.
-        """
+        """Return the next query for a purpose, or an empty text; `task` replaces the query of the task."""
         has_model = self.task.limits.has_model
         by_rule = has_model and purpose in PURPOSES_OF_RULES
         refined = await self.clients.models.ask(

@@ -75,7 +75,7 @@ class SpiralWorkflow(ControllableWorkflow):
         if not loop.state.cycle and loop.request.evidence and not self.is_finishing:
             latent = await analyze(loop, collect_known_passages(loop))
             loop.record_cycle()
-        while not (reason := self._stop_reason()):
+        while not (reason := stop_reason(loop)):
             loop.update(cycle=loop.state.cycle + 1)
             loop.apply_pending_outline()
             await extend_dossier(loop)
@@ -89,10 +89,10 @@ class SpiralWorkflow(ControllableWorkflow):
             latent = ()
             await loop.try_step(request_topic_names(loop, groups), None, "Latent topics could not be named")
             loop.record_cycle()
-            if not self._stop_reason():
+            if not stop_reason(loop):
                 announce_plan(loop, loop.state.cycle + 1)
             await self._send_checkpoint()
-            if self._is_history_long() and not self._stop_reason():
+            if self._is_history_long() and not stop_reason(loop):
                 await self._continue_as_new()
         own_end = loop.end_reason or research_state.find_stop_reason(loop.state, loop.request.effort)
         self.is_cut = self.is_finishing and not own_end
@@ -125,12 +125,6 @@ class SpiralWorkflow(ControllableWorkflow):
         state = self.loop.state
         return any(executed.cycle == state.cycle for executed in state.executed)
 
-    def _stop_reason(self) -> str:
-        request = self.loop.request
-        limits = self.apply_budget_revision(request.limits)
-        feedback_count = len(self.feedback_items)
-        return stop_reason(self.loop.state, self.control, limits, request.effort, self.loop.end_reason, feedback_count)
-
     async def _send_checkpoint(self) -> None:
         """Send the state to the run, whose history keeps it for a fork from this cycle."""
         checkpoint = CycleCheckpoint(
@@ -149,7 +143,6 @@ class SpiralWorkflow(ControllableWorkflow):
                 "fallbacks": research_state.merge_fallbacks((*loop.state.fallbacks, *loop.clients.record.fallbacks)),
                 "usage": blank.usage,
                 "unused_budget": blank.unused_budget,
-                "budget_requests": blank.budget_requests,
             }
         )
 
@@ -163,11 +156,7 @@ class SpiralWorkflow(ControllableWorkflow):
         clients = self.loop.clients
         await clients.progress.send()
         await workflow.wait_condition(workflow.all_handlers_finished)
-        costs = {
-            "usage": clients.record.usage,
-            "unused_budget": clients.lease.remaining,
-            "budget_requests": clients.lease.request_count,
-        }
+        costs = {"usage": clients.record.usage, "unused_budget": clients.lease.remaining}
         changes = {
             "state": self._state_for_next_cycle().model_copy(update=costs),
             "feedback": tuple(self.feedback_items),

@@ -63,5 +63,5 @@ class SubagentWorkflow(ControllableWorkflow):
             session.change_step(step.model_copy(update={"status": "failed", "note": problem[:MAX_NOTE_CHARACTERS]}))
 
     def _describe_end(self) -> dict[str, Any]:
-        """Return what the task has made and found."""
+        """Return the files and the findings of the task."""
         return {"artifacts": self.session.artifacts, "last": self.session.describe_findings()}

@@ -13,7 +13,7 @@ from temporalio import workflow
 from workflows.runtime.clients import ActivityClients
 
 with workflow.unsafe.imports_passed_through():
-    from activities.tables import TableActivities
+    from activities.knowledge import KnowledgeActivities
     from tenure.algorithms.coding import programs
     from tenure.contracts.base import RunId
     from tenure.contracts.evidence.computing import (
@@ -72,14 +72,7 @@ class TableQuestions:
         *,
         earlier_question: str = "",
     ) -> None:
-        """Answer the question of a request.
-
-        Args:
-            clients: clients of the workflow.
-            request: request with the question.
-            is_stopped: returns whether the run is to finish.
-            earlier_question: question whose queries the run has made before; empty for none.
-        """
+        """Answer the question of a request; the run has made the queries of an earlier question before."""
         self._clients, self._request, self._is_stopped = clients, request, is_stopped
         self._earlier_question = earlier_question
         self.tables: tuple[TableInfo, ...] = ()
@@ -97,9 +90,9 @@ class TableQuestions:
         request = self._request
         tables_request = TablesRequest(question=request.question, corpora=request.corpora, databases=request.databases)
         summary = "which tables there are"
-        self.tables = (
-            await self._clients.execute_activity(TableActivities.find_tables, tables_request, summary=summary)
-        ).tables
+        self.tables = await self._clients.execute_activity(
+            KnowledgeActivities.find_tables, tables_request, summary=summary
+        )
         return self.tables
 
     async def query(self) -> tuple[PassageRef, ...]:
@@ -135,12 +128,7 @@ class TableQuestions:
         return tuple(found)
 
     async def compute(self, run: RunId, known: tuple[PassageRef, ...]) -> Computation:
-        """Compute the rest that the queries left open, if any, with a program.
-
-        Args:
-            run: identifier under which the files of the program are kept.
-            known: passages that the queries returned.
-        """
+        """Compute the rest that the queries left open, if any, with a program whose files are kept under `run`."""
         if not self.open_computation or self._is_stopped():
             return Computation()
         found = await self._clients.sandbox.check(SANDBOX_WAIT_SECONDS)
@@ -229,8 +217,10 @@ class TableQuestions:
             corpora=self._request.corpora,
             databases=self._request.databases,
         )
-        reply = await self._clients.execute_activity(TableActivities.store_computation, request, summary=request.title)
-        return Computation(reply.passages, artifacts)
+        passages = await self._clients.execute_activity(
+            KnowledgeActivities.store_computation, request, summary=request.title
+        )
+        return Computation(passages, artifacts)
 
     def _describe_program(self, written: AnalystOutput, outcome: SandboxOutcome | None, problem: str) -> TracedProgram:
         """Return the record of a program."""

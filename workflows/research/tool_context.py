@@ -70,13 +70,7 @@ class ToolContext:
     """Resources and memory that the tools of one task share."""
 
     def __init__(self, clients: ActivityClients, task: SubagentRequest, stopped: Callable[[], bool]) -> None:
-        """Create a context without passages.
-
-        Args:
-            clients: clients of the workflow.
-            task: the task that tools are used for.
-            stopped: returns whether a person or a budget wants no further step.
-        """
+        """Create a context without passages; `stopped` returns whether no further step is wanted."""
         self.clients = clients
         self.task = task
         self.is_stopped = stopped
@@ -95,11 +89,7 @@ class ToolContext:
         return RunId(f"{workflow.info().workflow_id}/program-{self._programs}")
 
     async def discover(self, needs: Collection[ToolRequirement] = TOOL_REQUIREMENTS) -> None:
-        """Find out which resources the run has; one whose lookup fails counts as absent.
-
-        Args:
-            needs: resources to look for; those that were looked for before are not looked for again.
-        """
+        """Find out which resources the run has, each once; one whose lookup fails counts as absent."""
         new = set(needs) - self._discovered
         self._discovered |= new
         if "web" in new and self.task.limits.web:
@@ -210,16 +200,10 @@ class ToolContext:
         sources: tuple[SourceId, ...] = (),
         browse: bool = False,
     ) -> Observation:
-        """Search the knowledge base and return the passages as an observation.
+        """Search the knowledge base and return the passages after a preface as an observation.
 
-        Args:
-            query: the query.
-            k: number of passages wanted.
-            mode: search mode; None for the mode that other searches of the run use.
-            preface: text that precedes the passages.
-            corpora: corpora to search; empty for those of the task.
-            sources: sources to search; empty for all.
-            browse: whether new web pages on the query are read first.
+        Without a mode, the search has that of the run; without corpora, those of the task. With `browse`, new web pages
+        on the query are read first.
         """
         limits = self.task.limits
         request = SearchRequest(
@@ -268,13 +252,9 @@ class ToolContext:
     async def observe_passages(
         self, passages: Sequence[PassageRef], topic: str, reliability: float | None = None, preface: str = ""
     ) -> Observation:
-        """Return passages as an observation; no passages are a problem.
+        """Return passages after a preface as an observation; no passages are a problem.
 
-        Args:
-            passages: the passages found, best first.
-            topic: subject of the search; sentences on it are shown.
-            reliability: reliability of the observation, from 0 to 1; None for the relevance of the best passage.
-            preface: text that precedes the passages.
+        Sentences on the topic are shown. Without a reliability, it is the relevance of the best passage.
         """
         if not passages:
             problem = f"nothing on “{topic}” was found: try other words, or another tool"
@@ -284,7 +264,7 @@ class ToolContext:
         excerpts = await self.clients.execute_activity(ToolActivities.build_excerpts, request, summary=topic)
         best = max(passage.relevance for passage in passages)
         return Observation(
-            text="\n".join(filter(None, (preface, excerpts.text))),
+            text="\n".join(filter(None, (preface, excerpts))),
             passages=tuple(passages),
             reliability=max(0.0, min(1.0, best)) if reliability is None else reliability,
         )

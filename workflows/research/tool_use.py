@@ -57,11 +57,7 @@ async def call_tool(
 ) -> Observation:
     """Call a tool by its name; a call that cannot be made returns an observation with the problem.
 
-    Args:
-        session: the session that the passages join.
-        name: name of the tool.
-        arguments: arguments of the tool; they are validated.
-        thought: reason for the call, for people who follow the run.
+    Passages join the session, and the call is recorded with its reason.
     """
     if name not in TOOLS:
         return Observation(problem=f"there is no tool {name!r}; there are {', '.join(TOOLS)}")

@@ -33,21 +33,12 @@ async def verify_drafts(
     *,
     for_writing: bool = False,
     is_reviewed: bool = False,
-    by_rule: bool = False,
     written_by_model: bool = False,
 ) -> ResolvedDrafts:
     """Check every claim of drafts, correct unsupported ones, and remove what stays unsupported.
 
-    Args:
-        clients: clients of the workflow.
-        question: question of the whole report.
-        drafts: the drafts, in reading order.
-        evidence: passages that a claim without a source may cite once it is corrected.
-        part: name of the part of the report, for notes and summaries.
-        for_writing: whether calls may use the budget that is held back for writing the report.
-        is_reviewed: whether a reviewer has seen the drafts, so that only its own unchecked sentences are left.
-        by_rule: whether the fallback checks the claims because an answer of a model is not worth its wait.
-        written_by_model: whether a model wrote the drafts; the fallback then removes only what is probably wrong.
+    A claim without a source may cite the evidence once it is corrected. If a reviewer has seen the drafts, only its own
+    unchecked sentences are left. If a model wrote them, the fallback removes only what is probably wrong.
     """
     checked = tuple(drafts)
     checking = _check_claims(
@@ -57,7 +48,6 @@ async def verify_drafts(
         () if is_reviewed else evidence,
         part,
         for_writing=for_writing,
-        by_rule=by_rule,
         written_by_model=written_by_model,
     )
     notes: list[str] = []
@@ -75,7 +65,6 @@ async def _check_claims(
     part: str,
     *,
     for_writing: bool,
-    by_rule: bool,
     written_by_model: bool,
 ) -> tuple[Draft, ...]:
     """Check and correct claims; those without a source only if there is other evidence for them."""
@@ -104,7 +93,6 @@ async def _check_claims(
             add_new_passages(cited, evidence[:MAX_OTHER_PASSAGES]) if needs_more else cited,
             summary=f"{part}: {len(claims)} claim(s)",
             for_writing=for_writing,
-            by_rule=by_rule,
         )
         checked.update(zip(batch, output.claims, strict=True))
 

@@ -14,7 +14,6 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 
 from workflows.research.table_questions import Computation, TableQuestions
 from workflows.run.clarification import clarify_question
-from workflows.run.delivery import complete_result
 from workflows.run.feedback_log import FeedbackLog
 from workflows.run.interactive import InteractiveRun
 from workflows.run.part_records import PartRecords
@@ -22,7 +21,7 @@ from workflows.run.question_tools import QuestionTools, build_question_task
 from workflows.run.run_budget import RunBudget
 from workflows.run.run_memory import RunMemory
 from workflows.run.run_request import resolve_request
-from workflows.run.run_story import add_story, build_story
+from workflows.run.scheduled_question import add_changes
 from workflows.run.status_publisher import StatusPublisher
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import send_signal
@@ -66,7 +65,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.progress import ProgressUpdate
     from tenure.contracts.research.report import ReportDraft, RunState
     from tenure.contracts.research.spiral import ResearchRequest, SpiralState
-    from tenure.contracts.research.trace import Story
+    from tenure.contracts.research.trace import RecordedResult, Story
     from tenure.contracts.result.programs import CodingRequest
     from tenure.contracts.result.result import Result, ResultStatus
     from tenure.contracts.run.budget import BudgetRequest
@@ -142,7 +141,10 @@ class AgentWorkflow(InteractiveRun):
         await self.status.wait_for_notifications(late.append)
         await start_archiving(late.append)
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return add_story(result, (*late, *self.refusals, *self.signal_queue.describe_dropped()), self.story())
+        notes = (*result.notes, *late, *self.refusals, *self.signal_queue.describe_dropped())
+        # The result itself has the attempts, the feedback and the notes.
+        story = self.story().model_copy(update={"attempts": (), "feedback": (), "notes": ()})
+        return RecordedResult(**{**dict(result), "notes": notes}, story=story)
 
     # Phases
 
@@ -354,7 +356,7 @@ class AgentWorkflow(InteractiveRun):
         self._publish(last="looking at what can be run here")
         if self.control.outline:
             self.notes.append("The outline that a person has set was not followed: a program has none.")
-        experience = await self.run_memory.recall_lessons()
+        await self.run_memory.recall_lessons()
         request = CodingRequest(
             run=self.id,
             question=self.request.question,
@@ -362,8 +364,8 @@ class AgentWorkflow(InteractiveRun):
             evidence=self.evidence,
             files=self.request.files,
             tests=self.request.tests,
-            lessons=experience.lessons,
-            preferences=experience.preferences,
+            lessons=self.run_memory.lessons,
+            preferences=self.run_memory.preferences,
             feedback=tuple(self.feedback_items),
             control=self.control,
         )
@@ -371,15 +373,13 @@ class AgentWorkflow(InteractiveRun):
 
     async def _execute_child(self, name: str, run: Any, request: ResearchRequest | CodingRequest) -> ReportDraft:
         self.is_delegated = True
-        child = await self.start_child(name, run, request, f"{self.id}/{name}", request.question, len(request.feedback))
-        try:
+        child_id, known = f"{self.id}/{name}", len(request.feedback)
+        async with self.run_child(run, request, child_id, request.question, known) as child:
             if self.cancelled:
                 await send_signal(child, "cancel")
             draft: ReportDraft = await child
             await self._take_progress(draft.progress)
             return draft.model_copy(update={"progress": None})
-        finally:
-            del self.children[name]
 
     async def _assemble(self, draft: ReportDraft) -> Result:
         """Build the result document, check its links, remember the run, and compare it with the previous one."""
@@ -387,8 +387,10 @@ class AgentWorkflow(InteractiveRun):
         result = await self.clients.execute_activity(
             ReportActivities.assemble_report, draft, summary="number the sources, check every quote"
         )
-        memory = None if self.discarded else self.run_memory
-        return await complete_result(result, draft, memory, is_scheduled=self.request.scheduled)
+        # The report exists, so nothing from here on may fail the run.
+        if not self.discarded:
+            result = await self.run_memory.store(result, draft)
+        return await add_changes(result) if self.request.scheduled else result
 
     # Draft of the report
 
@@ -542,7 +544,16 @@ class AgentWorkflow(InteractiveRun):
     @workflow.query(description="Records of the run so far.")
     def story(self) -> Story:
         """Return the story so far."""
-        return build_story(self.complexity, self.notes, self.status, self.run_memory, self.parts, self.feedback_log)
+        return Story(
+            mode=self.status.progress.mode,
+            complexity=self.complexity,
+            memory=self.run_memory.traced,
+            attempts=self.parts.attempts,
+            feedback=self.feedback_log.build_records(),
+            notes=(*self.notes, *self.run_memory.notes),
+            records=self.log.records,
+            omitted=self.log.omitted,
+        )
 
     @workflow.query(description="Progress of the run.")
     def progress(self) -> RunProgress:

@@ -9,6 +9,7 @@ A workflow task must end within two seconds, so only a few signals are applied i
 bounded queue for the next tasks.
 """
 
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any
 
@@ -48,6 +49,18 @@ COMMAND_REFUSED = "Refused"
 
 REMINDER_SHARE = 0.5
 """Share of the waiting time after which a person is reminded of an input request."""
+
+
+def _accept_signal(name: CommandName, description: str) -> Callable[..., Coroutine[Any, Any, None]]:
+    """Return the handler of a signal that is a command in any form that a person types.
+
+    It accepts arguments that it ignores: a missing parameter would fail the workflow task for ever.
+    """
+
+    async def handle(self: Any, argument: Any = None, *ignored: Any) -> None:
+        await self.signal_queue.handle(name, argument)
+
+    return workflow.signal(name=name, description=description)(handle)
 
 
 class InteractiveRun(ControllableWorkflow):
@@ -112,54 +125,19 @@ class InteractiveRun(ControllableWorkflow):
         if reason := find_refusal(command, self.describe_situation()):
             raise ApplicationError(reason, type=COMMAND_REFUSED)
 
-    @workflow.signal(description="Pause the run: nothing new starts until it is resumed.")
-    async def pause(self, *ignored: Any) -> None:
-        """Pause the run."""
-        await self.signal_queue.handle("pause")
-
-    @workflow.signal(description="Resume a paused run.")
-    async def resume(self, *ignored: Any) -> None:
-        """Resume the run."""
-        await self.signal_queue.handle("resume")
-
-    @workflow.signal(description="Stop gathering and deliver what there is.")
-    async def finish(self, *ignored: Any) -> None:
-        """Stop gathering and deliver the results so far; a paused run is resumed for that."""
-        await self.signal_queue.handle("finish")
-
-    @workflow.signal(description="Give feedback to the run: a text, or an object with text and topic.")
-    async def feedback(self, feedback: Any = None, *ignored: Any) -> None:
-        """Accept feedback in any form that a person types."""
-        await self.signal_queue.handle("feedback", feedback)
-
-    @workflow.signal(
-        description='Stop immediately and deliver the text written so far; with {"discard": true} nothing.'
+    pause = _accept_signal("pause", "Pause the run: nothing new starts until it is resumed.")
+    resume = _accept_signal("resume", "Resume a paused run.")
+    finish = _accept_signal("finish", "Stop gathering and deliver what there is; a paused run is resumed for that.")
+    feedback = _accept_signal("feedback", "Give feedback to the run: a text, or an object with text and topic.")
+    cancel = _accept_signal(
+        "cancel", 'Stop immediately and deliver the text written so far; with {"discard": true} nothing.'
     )
-    async def cancel(self, options: Any = None, *ignored: Any) -> None:
-        """Stop immediately and deliver the text written so far, unless it is to be discarded."""
-        await self.signal_queue.handle("cancel", options)
-
-    @workflow.signal(
-        description="Set the outline: a list of headings, or of objects with heading, question and renamed_from."
+    outline = _accept_signal(
+        "outline", "Set the outline: a list of headings, or of objects with heading, question and renamed_from."
     )
-    async def outline(self, topics: Any = None, *ignored: Any) -> None:
-        """Set the outline."""
-        await self.signal_queue.handle("outline", topics)
-
-    @workflow.signal(description="Change limits: an object with max_tokens, max_cost_usd, max_calls, and so on.")
-    async def budget(self, limits: Any = None, *ignored: Any) -> None:
-        """Change the limits of the run."""
-        await self.signal_queue.handle("budget", limits)
-
-    @workflow.signal(description="Approve the plan that waits for approval.")
-    async def approve(self, *ignored: Any) -> None:
-        """Start the research."""
-        await self.signal_queue.handle("approve")
-
-    @workflow.signal(description="Answer the question that the run has asked.")
-    async def answer(self, text: Any = None, *ignored: Any) -> None:
-        """Accept the answer to the run's question."""
-        await self.signal_queue.handle("answer", text)
+    budget = _accept_signal("budget", "Change limits: an object with max_tokens, max_cost_usd, max_calls, and so on.")
+    approve = _accept_signal("approve", "Approve the plan that waits for approval.")
+    answer = _accept_signal("answer", "Answer the question that the run has asked.")
 
     @workflow.signal(unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
     async def request_input(self, request: InputRequest) -> None:

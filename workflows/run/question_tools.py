@@ -65,13 +65,7 @@ class QuestionTools:
     async def use(
         self, evidence: tuple[PassageRef, ...], *, calculation: str = "", queries_tables: bool = False
     ) -> ToolEvidence:
-        """Use the tools that the question calls for.
-
-        Args:
-            evidence: passages found for the question.
-            calculation: expression of the calculation that the question contains; empty for none.
-            queries_tables: whether the tables are queried, too.
-        """
+        """Use the tools that the question calls for, among them a calculation that it contains."""
         session = self._session
         question = session.task.step.query
         session.add_results(evidence, question)

@@ -35,13 +35,7 @@ class RunBudget:
     """Budget of one run."""
 
     def __init__(self, run: InteractiveRun, limits: RunLimits, add_note: Callable[[str], None]) -> None:
-        """Create the account of a run.
-
-        Args:
-            run: the run, whose control state is changed.
-            limits: its limits.
-            add_note: adds a sentence, without its last words "in phase …", to the notes of the report.
-        """
+        """Create the account of a run; `add_note` completes a sentence for its report by the phase."""
         self._run = run
         self._add_note = add_note
         self._clock = Stopwatch(lambda: run.is_paused or run.input_request is not None)
@@ -101,12 +95,8 @@ class RunBudget:
     ) -> bool:
         """Apply changed limits; return whether the run may now resume what the old limits had ended.
 
-        Args:
-            limits: the new limits.
-            changes: the limits that a person or the effort changed.
-            usages: usage of all workflows of the run by their ids.
-            unasked: amounts that each part may use without a request if the effort changed them; None if a person did.
-                The limits that a person sets replace those of the effort.
+        Limits of the effort come with amounts that each part may use without a request; limits that a person sets
+        replace them.
         """
         before, self.account = self.account.limits, self.account.change_limits(limits, usages)
         self._alarms = 0

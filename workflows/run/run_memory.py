@@ -21,7 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.evidence.tables import get_database_corpus
     from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, NewMemory, RememberRequest
-    from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritRequest, ProgramExperience
+    from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritRequest
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.research.trace import TracedMemory
     from tenure.contracts.result.result import Result
@@ -78,9 +78,8 @@ class RunMemory:
     def inherit(self, recalled: Experience) -> None:
         """Use the preferences of an experience of earlier runs, and record it for the trace."""
         self.preferences = recalled.preferences
-        shared = TracedMemory.model_fields.keys() & Experience.model_fields.keys() - {"personal"}
-        fields = {name: getattr(recalled, name) for name in shared}
-        self.recalled = TracedMemory(**fields, personal=tuple(one.text for one in recalled.personal))
+        # Statistics of strategies concern all runs of the owner.
+        self.recalled = TracedMemory(**dict(recalled) | {"repeated": (), "records": ()})
 
     async def _recall(self) -> Experience:
         request, limits = self._request, self._request.limits
@@ -118,18 +117,16 @@ class RunMemory:
             used_by=self._run,
         )
 
-    async def recall_lessons(self) -> ProgramExperience:
-        """Return the lessons of earlier programs, and the preferences."""
+    async def recall_lessons(self) -> None:
+        """Recall the lessons of earlier programs, and the preferences."""
         if not self._request.memory:
-            return ProgramExperience()
+            return
         failure = "Lessons of earlier programs could not be recalled"
         found = await run_optional_step(self._search_lessons(), None, failure, self.notes.append)
-        if found is None:
-            return ProgramExperience()
-        self.lessons = lessons.select_lessons(found.memories)
-        self.preferences = tuple(memory.text for memory in found.preferences)
-        self.recalled = TracedMemory(advice=self.lessons, preferences=self.preferences)
-        return ProgramExperience(lessons=self.lessons, preferences=self.preferences)
+        if found is not None:
+            self.lessons = lessons.select_lessons(found.memories)
+            preferences = tuple(memory.text for memory in found.preferences)
+            self.inherit(Experience(advice=self.lessons, preferences=preferences))
 
     async def _search_lessons(self) -> MemorySearchReply:
         wanted = {"kinds": ("procedural",), "limit": MAX_RECALLED_LESSONS, "include_preferences": True}

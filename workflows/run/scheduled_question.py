@@ -7,6 +7,7 @@ The activity looks up whether the quotes of both reports occur in the sources of
 from temporalio import workflow
 
 from workflows.runtime.activity_options import execute_activity
+from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.report import ReportActivities
@@ -16,12 +17,14 @@ with workflow.unsafe.imports_passed_through():
 
 
 async def add_changes(result: Result) -> Result:
-    """Return a report with its changes since the last report of the schedule, if there is one."""
+    """Return a report with its changes since the last report of the schedule, or with a note if that fails."""
     at = workflow.now().isoformat(timespec="seconds")
     last = workflow.get_last_completion_result(Result) if workflow.has_last_completion_result() else None
     if last is None:
         return result.model_copy(update={"changes": ReportChanges(at=at)})
     request = ComparisonRequest(last=select_compared_parts(last), now=select_compared_parts(result), at=at)
     summary = f"changes since {last.id}"
-    changes = await execute_activity(ReportActivities.compare_reports, request, summary=summary)
-    return result.model_copy(update={"changes": changes})
+    comparing = execute_activity(ReportActivities.compare_reports, request, summary=summary)
+    failure, notes = "This report could not be compared with the last one", list[str]()
+    changes = await run_optional_step(comparing, None, failure, notes.append)
+    return result.model_copy(update={"changes": changes, "notes": (*result.notes, *notes)})

@@ -10,7 +10,6 @@ from workflows.upkeep.notify import NotificationSender
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.status_page import render_status_page
-    from tenure.contracts.run.notifications import NotificationSettings
     from tenure.contracts.run.run import RunProgress
     from tenure.metrics import PHASE_SECONDS, RESULT_STATUSES, RUN_PHASES, RUNS
 
@@ -18,7 +17,7 @@ with workflow.unsafe.imports_passed_through():
 class StatusPublisher:
     """Progress of one run, and everything that displays it."""
 
-    def __init__(self, progress: RunProgress, notifications: NotificationSettings | None) -> None:
+    def __init__(self, progress: RunProgress, notifications: str | None) -> None:
         """Start with a progress that is not published yet."""
         self.progress = progress
         self._published = False

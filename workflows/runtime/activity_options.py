@@ -30,15 +30,12 @@ from workflows.runtime.task_queues import (
 
 with workflow.unsafe.imports_passed_through():
     from activities.archive import ArchiveActivities
-    from activities.graph import GraphActivities
     from activities.knowledge import KnowledgeActivities
-    from activities.maintenance import MaintenanceActivities
     from activities.mcp import McpActivities
     from activities.memory import MemoryActivities
     from activities.notifications import NotificationActivities
     from activities.report import ReportActivities
     from activities.sandbox import SandboxActivities
-    from activities.tables import TableActivities
     from activities.tools import ToolActivities
     from activities.web import BrowserActivities, WebActivities
     from tenure.algorithms.control import budget
@@ -99,8 +96,8 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             KnowledgeActivities.extend_dossier,
             KnowledgeActivities.group_passages,
             KnowledgeActivities.recall_findings,
-            GraphActivities.find_relations,
-            TableActivities.store_computation,
+            KnowledgeActivities.find_relations,
+            KnowledgeActivities.store_computation,
             ToolActivities.calculate,
             ToolActivities.cite_claim,
             ToolActivities.find_term,
@@ -110,7 +107,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             MemoryActivities.store_memories,
         ),
     ),
-    (_config(SEARCH_QUEUE, timedelta(minutes=30)), (TableActivities.query_tables,)),
+    (_config(SEARCH_QUEUE, timedelta(minutes=30)), (KnowledgeActivities.query_tables,)),
     (_config(SEARCH_QUEUE, timedelta(minutes=15)), (KnowledgeActivities.read_pages,)),
     (
         _config(SEARCH_QUEUE, timedelta(minutes=2), heartbeat_timeout=None, **_BRIEF),
@@ -124,8 +121,8 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
         _config(SEARCH_QUEUE, timedelta(minutes=1), retry_policy=RETRY_BRIEFLY),
         (KnowledgeActivities.embed_for_question,),
     ),
-    (_config(INGEST_QUEUE, timedelta(minutes=30)), (TableActivities.export_query,)),
-    (_config(INGEST_QUEUE, timedelta(hours=1)), (TableActivities.find_tables,)),
+    (_config(INGEST_QUEUE, timedelta(minutes=30)), (KnowledgeActivities.export_query,)),
+    (_config(INGEST_QUEUE, timedelta(hours=1)), (KnowledgeActivities.find_tables,)),
     (_config(INGEST_QUEUE, timedelta(hours=24)), (KnowledgeActivities.ingest_corpus,)),
     (_config(INGEST_QUEUE, timedelta(hours=1)), (KnowledgeActivities.fork_corpus,)),
     (
@@ -140,9 +137,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
     (
         _config(EMBED_QUEUE, timedelta(hours=6), **_UPKEEP),
         (
-            MaintenanceActivities.compact_tables,
-            MaintenanceActivities.refresh_indexes,
-            MaintenanceActivities.remove_old_versions,
+            KnowledgeActivities.maintain_tables,
             MemoryActivities.consolidate_memories,
         ),
     ),
@@ -208,7 +203,7 @@ ACTIVITY_OPTIONS: dict[str, ActivityConfig] = {
 
 _KINDS: dict[Callable[..., Any], CallKind] = {
     KnowledgeActivities.search_passages: "search",
-    TableActivities.query_tables: "search",
+    KnowledgeActivities.query_tables: "search",
     WebActivities.search_web: "web",
     WebActivities.fetch_pages: "web",
     BrowserActivities.render_pages: "web",
@@ -235,12 +230,7 @@ async def execute_activity(
 ) -> Any:
     """Execute an activity with the options of the table, and record the call if the workflow is a part of a run.
 
-    Args:
-        method: the activity, as a method of its class.
-        request: its argument, if it takes one.
-        summary: description for the web UI; cut to the 200 bytes or so that the server stores.
-        count: number of searches that it executes; 1 for any other activity.
-        overrides: options that replace those of the table.
+    The summary is cut to the 200 bytes or so that the server stores; `count` is the number of searches.
     """
     options: Any = {**ACTIVITY_OPTIONS[method.__name__], **overrides}
     options = limit_by_step(options)

@@ -44,13 +44,8 @@ class BudgetLease:
     ) -> None:
         """Start without any amount.
 
-        Args:
-            workflow_: the workflow that uses the lease.
-            limits: limits of the run.
-            source: answers requests for more.
-            used: returns everything that the workflow has used so far.
-            progress: reporter of a child, which announces calls to its run; None for the run, which takes from its own
-                account.
+        The source answers requests for more, and `used` returns all that the workflow has used. A child announces calls
+        with its progress; a run has none and takes from its own account.
         """
         self._workflow = workflow_
         self._limits = limits
@@ -61,7 +56,7 @@ class BudgetLease:
         self._remaining = BudgetAmounts()
         self._revised = False
         self.revision = self._current_revision
-        self.request_count = 0
+        self._request_count = 0
 
     @property
     def remaining(self) -> BudgetAmounts:
@@ -69,9 +64,9 @@ class BudgetLease:
         self._void_earlier_amounts()
         return self._remaining
 
-    def restore(self, remaining: BudgetAmounts, request_count: int) -> None:
-        """Continue with the lease of this workflow's previous history."""
-        self._remaining, self.request_count = remaining, request_count
+    def restore(self, remaining: BudgetAmounts) -> None:
+        """Continue with the lease of this workflow's previous history, whose requests were all answered."""
+        self._remaining = remaining
 
     def _void_earlier_amounts(self) -> None:
         """Forget what was granted or announced under earlier limits."""
@@ -158,13 +153,13 @@ class BudgetLease:
             self._remaining = add_amounts(remaining, add_amounts(reserved, used, -1))
 
     def _build_request(self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool) -> BudgetRequest:
-        self.request_count += 1
+        self._request_count += 1
         remaining, revised, self._revised = self.remaining, self._revised, False
         # An effort is about as much as a run needs, so no part may hold calls in advance that another needs.
         calls = 1 if self._workflow.control.budget_revision.by_effort else PREFETCH_CALLS
         return BudgetRequest(
             reporter=workflow.info().workflow_id,
-            number=self.request_count,
+            number=self._request_count,
             minimum=BudgetAmounts(**{name: max(missing, 0) for name, missing in add_amounts(minimum, remaining, -1)}),
             wanted=BudgetAmounts(**{name: amount * calls for name, amount in wanted}),
             for_writing=for_writing,

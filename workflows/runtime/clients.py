@@ -5,11 +5,11 @@ record their usage. Activities without budget are executed by `execute_activity`
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 from temporalio import workflow
 
-from workflows.runtime.activity_options import execute_activity
+from workflows.runtime.activity_options import I, O, execute_activity
 from workflows.runtime.budget import BudgetLease, BudgetSource, grant_everything, request_by_signal
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
@@ -25,9 +25,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run.budget import BudgetAmounts
     from tenure.contracts.run.run import RunLimits, WorkflowUsage
 
-I = TypeVar("I")  # noqa: E741 - I in, O out
-O = TypeVar("O")  # noqa: E741
-
 
 class ActivityClients:
     """Clients of one workflow, on one budget lease and one record."""
@@ -42,12 +39,8 @@ class ActivityClients:
     ) -> None:
         """Create the clients.
 
-        Args:
-            workflow_: the workflow, which can be paused.
-            limits: limits of its run; None for no limits.
-            source: grants budget; None for the run of the workflow, which grants everything if there is none.
-            question: question of the person; web pages that it names may be read.
-            run: workflow id of the run that the workflow is a child of; empty for none.
+        Without a source, the run grants budget; outside of runs it is not limited. Web pages that the question names
+        may be read.
         """
         limits = limits or RunLimits()
         self._workflow = workflow_
@@ -63,16 +56,17 @@ class ActivityClients:
             lambda: budget.compute_used_amounts(self.record.usage),
             self.progress if run else None,
         )
-        self.models = ModelClient(workflow_, limits, self.lease, self.record, self.progress)
-        self.web = WebClient(workflow_, limits.web, self.record, self.progress, question) if limits.web else None
-        self.knowledge = KnowledgeClient(workflow_, limits, self.lease, self.record, self.models, self.web)
-        self.mcp = McpClient(workflow_, limits, self.progress)
-        self.sandbox = SandboxClient(workflow_, limits, self.progress)
+        shared = (workflow_, limits, self.lease, self.record, self.progress)
+        self.models = ModelClient(*shared)
+        self.web = WebClient(*shared, limits.web, question) if limits.web else None
+        self.knowledge = KnowledgeClient(*shared, self.models, self.web)
+        self.mcp = McpClient(*shared)
+        self.sandbox = SandboxClient(*shared)
 
-    def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts, request_count: int) -> None:
+    def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts) -> None:
         """Continue with the usage and the lease of this workflow's previous history."""
         self.record.usage = usage
-        self.lease.restore(remaining, request_count)
+        self.lease.restore(remaining)
 
     @overload
     async def execute_activity(self, method: Callable[[Any, I], Awaitable[O]], request: I, *, summary: str) -> O: ...

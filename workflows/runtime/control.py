@@ -1,13 +1,14 @@
 """Control running workflows: pause, resume, finish and feedback, forwarded from a run to its child workflows.
 
-All workflows of a run accept the same signals. A pause holds back the next activity and does not stop a running one; a
-finish lets running work end and starts nothing new. Commands are forwarded to children as a state, not as a command:
-a child that starts late or receives two signals in the wrong order still arrives at the state of the run. Signal
-handlers accept arguments that they ignore, since a missing parameter would fail the workflow task for ever.
+A pause holds back the next activity and does not stop a running one; a finish lets running work end and starts nothing
+new. Commands are forwarded to children as a state, not as a command: a child that starts late or receives two signals
+in the wrong order still arrives at the state of the run.
 """
 
 import asyncio
-from typing import Any, Protocol
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 from temporalio import workflow
 from temporalio.common import WorkflowIDReusePolicy
@@ -19,15 +20,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.steering import apply_bounds, find_feedback_excess
     from tenure.contracts.run.budget import BudgetGrant
     from tenure.contracts.run.control import InputReply
-    from tenure.contracts.run.run import ControlState, Feedback, RunLimits
-
-
-class ControllableRequest(Protocol):
-    """Protocol of requests that start a controllable workflow."""
-
-    @property
-    def control(self) -> ControlState:
-        """Control state of the run."""
+    from tenure.contracts.run.run import ControlState, Feedback, PartRequest, RunLimits
 
 
 class ControllableWorkflow:
@@ -73,21 +66,6 @@ class ControllableWorkflow:
         """Wait until the run is not paused."""
         await workflow.wait_condition(lambda: not self.is_paused)
 
-    @workflow.signal(description="Pause the run: nothing new starts until it is resumed.")
-    async def pause(self, *ignored: Any) -> None:
-        """Pause the run."""
-        await self.update_control(self.change_control(paused=True))
-
-    @workflow.signal(description="Resume a paused run.")
-    async def resume(self, *ignored: Any) -> None:
-        """Resume the run."""
-        await self.update_control(self.change_control(paused=False))
-
-    @workflow.signal(description="Stop gathering and deliver what there is.")
-    async def finish(self, *ignored: Any) -> None:
-        """Stop gathering and deliver the results so far; a paused run is resumed for that."""
-        await self.update_control(self.change_control(paused=False, finishing=True))
-
     @workflow.signal(description="Give feedback to this part of the run alone.")
     async def feedback(self, feedback: Feedback) -> None:
         """Accept feedback."""
@@ -120,18 +98,13 @@ class ControllableWorkflow:
         elif feedback not in self.feedback_items:
             self.feedback_items.append(feedback)
 
-    async def start_child(
-        self, name: str, run: Any, request: ControllableRequest, child_id: str, summary: str, known: int | None = None
-    ) -> workflow.ChildWorkflowHandle[Any, Any]:
-        """Start a child workflow that receives control states, and send it what changed while it was started.
+    @asynccontextmanager
+    async def run_child(
+        self, run: Any, request: PartRequest, child_id: str, summary: str, known: int | None = None
+    ) -> AsyncIterator[workflow.ChildWorkflowHandle[Any, Any]]:
+        """Start a child workflow and forward control states to it, also those that it missed while it was started.
 
-        Args:
-            name: key of the child until the caller deletes it.
-            run: run method of the child.
-            request: its request, with the control state at this time.
-            child_id: its workflow id.
-            summary: description for the web UI.
-            known: number of feedback items in the request; None if a later request brings the missing ones.
+        The same applies to feedback beyond the `known` items of its request; None if a later request brings it.
         """
         child = await workflow.start_child_workflow(
             run,
@@ -141,13 +114,16 @@ class ControllableWorkflow:
             # After a reset of this workflow to a time before the start, the former child is still running.
             id_reuse_policy=WorkflowIDReusePolicy.TERMINATE_IF_RUNNING,
         )
-        self.children[name] = child
+        self.children[child_id] = child
         missed = [] if known is None else self.feedback_items[known:]
-        if request.control != self.control:
-            await self.forward_control()
-        for feedback in missed:
-            await send_signal(child, "feedback", feedback)
-        return child
+        try:
+            if request.control != self.control:
+                await self.forward_control()
+            for feedback in missed:
+                await send_signal(child, "feedback", feedback)
+            yield child
+        finally:
+            del self.children[child_id]
 
     async def forward_control(self) -> None:
         """Send the control state to all children."""

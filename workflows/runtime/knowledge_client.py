@@ -13,16 +13,13 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, RetryState
 
 from workflows.runtime.activity_options import execute_activity
-from workflows.runtime.budget import BudgetLease
-from workflows.runtime.call_record import CallRecord
-from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.call_record import ActivityClient
 from workflows.runtime.model_client import ModelClient
 from workflows.runtime.optional_step import get_step_limit
 from workflows.runtime.web_client import WebClient
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
-    from activities.tables import TableActivities
     from tenure.algorithms.control.search_batches import split_searches
     from tenure.algorithms.control.usage import add_search
     from tenure.algorithms.retrieval.evidence_selection import select_evidence
@@ -38,7 +35,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.rerank import RerankOptions
     from tenure.contracts.evidence.tables import QueryReply, QueryRequest
     from tenure.contracts.run.budget import BudgetAmounts
-    from tenure.contracts.run.run import RunLimits
     from tenure.roles.retrieval import reranker
     from tenure.roles.retrieval.reranker import RerankerInput
 
@@ -135,26 +131,15 @@ def _build_error(failed: FailedSearch) -> ActivityError:
     return error
 
 
-class KnowledgeClient:
+@dataclass
+class KnowledgeClient(ActivityClient):
     """Client for searches, which count against the budget."""
 
-    def __init__(
-        self,
-        workflow_: ControllableWorkflow,
-        limits: RunLimits,
-        lease: BudgetLease,
-        record: CallRecord,
-        models: ModelClient,
-        web: WebClient | None,
-    ) -> None:
-        """Rerank with `models` and read web pages with `web` where the limits say so."""
-        self._workflow = workflow_
-        self._limits = limits
-        self._lease = lease
-        self._record = record
-        self._models = models
-        self._web = web
-        self._batches = SearchBatches()
+    _models: ModelClient
+    """Client with which results are reranked if the limits say so."""
+    _web: WebClient | None
+    """Client with which web pages are read first; None for no access."""
+    _batches: SearchBatches = field(default_factory=SearchBatches)
 
     async def search(
         self,
@@ -188,7 +173,7 @@ class KnowledgeClient:
         """Run a SQL query; the reply is empty if the budget does not cover it."""
         if not await self._reserve_search():
             return QueryReply()
-        reply = await execute_activity(TableActivities.query_tables, request, summary=summary)
+        reply = await execute_activity(KnowledgeActivities.query_tables, request, summary=summary)
         self._record.usage = add_search(self._record.usage)
         return reply
 
@@ -196,7 +181,7 @@ class KnowledgeClient:
         """Run a SQL query and return its result as a file; it counts as one search."""
         if not await self._reserve_search():
             return TableFileReply(problem="the budget of searches was used up")
-        reply = await execute_activity(TableActivities.export_query, request, summary=summary)
+        reply = await execute_activity(KnowledgeActivities.export_query, request, summary=summary)
         self._record.usage = add_search(self._record.usage)
         return reply
 

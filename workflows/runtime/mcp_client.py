@@ -3,8 +3,7 @@
 from temporalio import workflow
 
 from workflows.runtime.activity_options import execute_activity
-from workflows.runtime.control import ControllableWorkflow
-from workflows.runtime.progress import ProgressReporter
+from workflows.runtime.call_record import ActivityClient
 
 with workflow.unsafe.imports_passed_through():
     from activities.mcp import McpActivities
@@ -14,31 +13,22 @@ with workflow.unsafe.imports_passed_through():
         McpResourceRequest,
         McpStoreRequest,
         McpToolsReply,
-        McpToolsRequest,
     )
-    from tenure.contracts.run.run import RunLimits
 
 
-class McpClient:
-    """Client for servers of the Model Context Protocol."""
-
-    def __init__(self, workflow_: ControllableWorkflow, limits: RunLimits, progress: ProgressReporter) -> None:
-        """Use the servers that `limits` names, and report with `progress` before a call."""
-        self._workflow = workflow_
-        self._servers = limits.mcp
-        self._progress = progress
+class McpClient(ActivityClient):
+    """Client for servers of the Model Context Protocol, which the limits of the run name."""
 
     async def list_tools(self) -> McpToolsReply:
         """Return the tools and resources of all servers of the run."""
-        if not self._servers:
+        if not self._limits.mcp:
             return McpToolsReply()
         await self._workflow.wait_while_paused()
-        request = McpToolsRequest(servers=self._servers)
-        return await execute_activity(McpActivities.list_mcp_tools, request, summary="what the servers offer")
+        return await execute_activity(McpActivities.list_mcp_tools, self._limits.mcp, summary="what the servers offer")
 
     async def call_tool(self, request: McpCallRequest) -> McpCallReply:
         """Call a tool at most once, since its side effects are unknown, and store its answer."""
-        if request.server not in self._servers:
+        if request.server not in self._limits.mcp:
             return McpCallReply(problem=f"this run may not use the server {request.server!r}")
         await self._workflow.wait_while_paused()
         summary = f"{request.server}: {request.tool}"
@@ -51,7 +41,7 @@ class McpClient:
 
     async def read_resource(self, request: McpResourceRequest) -> McpCallReply:
         """Read a resource of a server of the run."""
-        if request.server not in self._servers:
+        if request.server not in self._limits.mcp:
             return McpCallReply(problem=f"this run may not use the server {request.server!r}")
         await self._workflow.wait_while_paused()
         summary = f"{request.server}: {request.uri}"

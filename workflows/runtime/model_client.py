@@ -14,12 +14,9 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 from workflows.runtime.activity_options import MODEL_CALL
-from workflows.runtime.budget import BudgetLease
-from workflows.runtime.call_record import CallRecord
-from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.call_record import ActivityClient
 from workflows.runtime.failures import describe_failure
 from workflows.runtime.optional_step import limit_by_step
-from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control import budget
@@ -36,23 +33,8 @@ MODEL_BUDGETS = ("tokens", "money", "calls")
 """Budgets of the model alone: when one is exhausted, the run continues with fallbacks."""
 
 
-class ModelClient:
+class ModelClient(ActivityClient):
     """Client for the roles."""
-
-    def __init__(
-        self,
-        workflow_: ControllableWorkflow,
-        limits: RunLimits,
-        lease: BudgetLease,
-        record: CallRecord,
-        progress: ProgressReporter,
-    ) -> None:
-        """Reserve from `lease`, account in `record`, and report with `progress` before a call."""
-        self._workflow = workflow_
-        self._limits = limits
-        self._lease = lease
-        self._record = record
-        self._progress = progress
 
     async def ask(
         self,
@@ -66,13 +48,8 @@ class ModelClient:
     ) -> R:
         """Execute a role and return its reply, as soon as the run is not paused.
 
-        Args:
-            role: the role.
-            input: its input.
-            evidence: passages that it may cite, best first.
-            summary: description for the web UI.
-            for_writing: whether the call may use the part of the budget that is held back for writing the report.
-            by_rule: whether the fallback decides because a model would add nothing; it costs no budget.
+        A call `for_writing` may use the part of the budget that is held back for the report. With `by_rule`, the
+        fallback decides because a model would add nothing; it costs no budget.
         """
         await self._workflow.wait_while_paused()
         if by_rule and not role.reads_evidence:

@@ -45,11 +45,8 @@ class ProgressReporter:
     ) -> None:
         """Report to a run.
 
-        Args:
-            run: workflow id of the run.
-            usage: returns everything that the child has used so far.
-            drain_records: returns what the child has recorded since the last message.
-            holds_budget: returns whether the child has an unused grant, which other parts may need.
+        The functions return what the child has used so far, what it has recorded since the last message, and whether it
+        has an unused grant, which other parts may need.
         """
         self._run = run
         self._usage = usage

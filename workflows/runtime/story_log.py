@@ -44,14 +44,7 @@ class StoryLog:
                 self._bytes += size
 
     def add_call(self, name: str, kind: CallKind, started: datetime, **outcome: Any) -> None:
-        """Add a call that ends now.
-
-        Args:
-            name: name of the role or of the activity.
-            kind: subject of the call.
-            started: time at which it was scheduled.
-            outcome: further fields of the record.
-        """
+        """Add a call that was scheduled at a time and ends now, with further fields of its record."""
         at, ended_at = format_time(started), format_time(workflow.now())
         self.add(TracedCall(name=name, kind=kind, part=self._part, at=at, ended_at=ended_at, **outcome))
 

@@ -5,15 +5,14 @@ from the page cache into the knowledge base. Pages that could not be read are re
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from temporalio import workflow
 
 from workflows.runtime.activity_options import execute_activity
-from workflows.runtime.call_record import CallRecord
-from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.call_record import ActivityClient
 from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
-from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
@@ -28,6 +27,7 @@ with workflow.unsafe.imports_passed_through():
         ReadPagesReply,
         ReadPagesRequest,
         WebHit,
+        WebLimits,
         WebScope,
         WebSearchReply,
         WebSearchRequest,
@@ -51,25 +51,15 @@ class PageRead(NamedTuple):
     """Reason why the page was not read; empty if it was."""
 
 
-class WebClient:
+@dataclass
+class WebClient(ActivityClient):
     """Client for the web."""
 
-    def __init__(
-        self,
-        workflow_: ControllableWorkflow,
-        scope: WebScope,
-        record: CallRecord,
-        progress: ProgressReporter,
-        question: str = "",
-    ) -> None:
-        """Read pages within `scope`, for the `question` of a person; count them in `record`, and report progress."""
-        self._workflow = workflow_
-        self._scope = scope
-        self._record = record
-        self._progress = progress
-        self._question = question
-        self._queries: set[str] = set()
-        self._urls: set[str] = set()
+    _scope: WebScope
+    _question: str
+    """Question of a person, whose addresses may be read."""
+    _queries: set[str] = field(default_factory=set)
+    _urls: set[str] = field(default_factory=set)
 
     async def open(self) -> None:
         """Create the corpus of the run's web pages, so that it can be searched even if no page is read."""
@@ -123,10 +113,7 @@ class WebClient:
     def _build_fetch(self, urls: Sequence[str]) -> FetchRequest:
         scope = self._scope
         return FetchRequest(
-            run=scope.run,
-            urls=tuple(urls),
-            domains=scope.domains,
-            excluded_domains=scope.excluded_domains,
+            run=scope.run, urls=tuple(urls), domains=scope.domains, excluded_domains=scope.excluded_domains
         )
 
     def _find_violation(self, url: str) -> str:
@@ -173,11 +160,7 @@ class WebClient:
             query=shorten(query, MAX_WEB_QUERY_CHARACTERS),
             question=self._question,
             k=min(50, scope.max_pages * HITS_PER_PAGE),
-            providers=scope.providers,
-            time_range=scope.time_range,
-            domains=scope.domains,
-            excluded_domains=scope.excluded_domains,
-            language=scope.language,
+            **{name: getattr(scope, name) for name in WebLimits.model_fields},
         )
         return await execute_activity(WebActivities.search_web, request, summary=query)
 

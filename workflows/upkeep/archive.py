@@ -18,7 +18,7 @@ from workflows.runtime.optional_step import run_optional_step
 with workflow.unsafe.imports_passed_through():
     from activities.archive import ArchiveActivities
     from tenure.contracts.base import RunId
-    from tenure.contracts.knowledge.archive import ArchiveReply, ArchiveReport, ArchiveRequest, ArchiveSweepRequest
+    from tenure.contracts.knowledge.archive import ArchiveReport, ArchiveRequest
 
 
 SWEEP_OVERLAP: Final = timedelta(days=1)
@@ -34,8 +34,8 @@ class ArchiveWorkflow:
     """Workflow that archives one run."""
 
     @workflow.run
-    async def run(self, request: ArchiveRequest) -> ArchiveReply:
-        """Wait for the end of the run and archive it."""
+    async def run(self, request: ArchiveRequest) -> int:
+        """Wait for the end of the run and archive it; return its compressed size in bytes."""
         return await execute_activity(ArchiveActivities.archive_run, request, summary=f"archive {request.run}")
 
 
@@ -52,9 +52,9 @@ class ArchiveSweepWorkflow:
         """Archive the runs."""
         has_last = workflow.has_last_completion_result()
         last = workflow.get_last_completion_result(ArchiveReport) if has_last else None
-        request = ArchiveSweepRequest(since=choose_since(last or ArchiveReport(), workflow.now()))
-        summary = f"archive runs ended since {request.since:%Y-%m-%d %H:%M}" if request.since else "archive ended runs"
-        report = await execute_activity(ArchiveActivities.archive_missing_runs, request, summary=summary)
+        since = choose_since(last or ArchiveReport(), workflow.now())
+        summary = f"archive runs ended since {since:%Y-%m-%d %H:%M}" if since else "archive ended runs"
+        report = await execute_activity(ArchiveActivities.archive_missing_runs, since, summary=summary)
         return report.model_copy(update={"all_listed": report.all_listed or (last and last.all_listed)})
 
 

@@ -13,7 +13,6 @@ from workflows.runtime.activity_options import execute_activity
 with workflow.unsafe.imports_passed_through():
     from activities.memory import MemoryActivities
     from tenure.contracts.knowledge.memory import (
-        ConsolidationReport,
         ConsolidationRequest,
         ConsolidationStep,
         ConsolidationStepReport,
@@ -33,7 +32,7 @@ class ConsolidationWorkflow:
     """Workflow that promotes, merges, abstracts and forgets memories."""
 
     @workflow.run
-    async def run(self) -> ConsolidationReport:
+    async def run(self) -> list[ConsolidationStepReport]:
         """Execute the steps in order."""
         steps: list[ConsolidationStepReport] = []
         for step in get_args(ConsolidationStep):
@@ -43,7 +42,7 @@ class ConsolidationWorkflow:
                 await execute_activity(MemoryActivities.consolidate_memories, request, summary=_SUMMARIES[step])
             )
         workflow.set_current_details(_render_status(steps))
-        return ConsolidationReport(steps=tuple(steps))
+        return steps
 
 
 def _render_status(steps: list[ConsolidationStepReport], running: str = "") -> str:

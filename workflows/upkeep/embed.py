@@ -17,7 +17,7 @@ from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
-    from tenure.contracts.evidence.corpora import EmbedReport, EmbedRequest, IngestReport, QuestionEmbedRequest
+    from tenure.contracts.evidence.corpora import EmbedReport, IngestReport, QuestionEmbedRequest
 
 _FIRST_SEARCH_WAIT = timedelta(seconds=30)
 """Time for which the first search waits for vectors; an embedding that hangs costs twice the time."""
@@ -33,14 +33,14 @@ class EmbedWorkflow:
         self._activity: workflow.ActivityHandle[EmbedReport] | None = None
 
     @workflow.run
-    async def run(self, request: EmbedRequest) -> EmbedReport:
+    async def run(self, corpus: str) -> EmbedReport:
         """Embed until nothing is left; a pause cancels the activity, which continues after the resume."""
         while True:
             await workflow.wait_condition(lambda: not self._paused)
             self._interrupted = False
             options = ACTIVITY_OPTIONS["embed_corpus"].copy()
-            options["summary"] = f"embed corpus {request.corpus}"
-            self._activity = workflow.start_activity_method(KnowledgeActivities.embed_corpus, request, **options)
+            options["summary"] = f"embed corpus {corpus}"
+            self._activity = workflow.start_activity_method(KnowledgeActivities.embed_corpus, corpus, **options)
             try:
                 return await self._activity
             except ActivityError as error:
@@ -66,7 +66,7 @@ async def embed_in_background(corpora: Sequence[str]) -> None:
         try:
             await workflow.start_child_workflow(
                 EmbedWorkflow.run,
-                EmbedRequest(corpus=corpus),
+                corpus,
                 id=f"embed-{corpus}",
                 parent_close_policy=ParentClosePolicy.ABANDON,
                 static_summary=f"compute the vectors of {corpus}",
@@ -78,14 +78,7 @@ async def embed_in_background(corpora: Sequence[str]) -> None:
 async def embed_for_question(
     reports: Sequence[IngestReport], question: str, show: Callable[[str], object], add_note: Callable[[str], object]
 ) -> None:
-    """Wait for the vectors that a question needs first, and for all others if they are soon computed.
-
-    Args:
-        reports: reports of the ingestions of the run.
-        question: question of the run.
-        show: displays a line of progress.
-        add_note: receives the note on an embedding that failed.
-    """
+    """Wait for the vectors that a question needs first, and for all others if they are soon computed."""
     corpora = dict.fromkeys(report.corpus for report in reports if report.pending)
     for corpus in corpora:
         show("waiting for vectors of passages, those that the question needs first")

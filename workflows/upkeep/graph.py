@@ -5,7 +5,7 @@ from temporalio import workflow
 from workflows.runtime.activity_options import RETRY_BRIEFLY, execute_activity
 
 with workflow.unsafe.imports_passed_through():
-    from activities.graph import GraphActivities
+    from activities.knowledge import KnowledgeActivities
     from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
 
 
@@ -17,5 +17,5 @@ class GraphWorkflow:
     async def run(self, request: RelatedRequest) -> RelatedReply:
         """Find the relations of the entity."""
         return await execute_activity(
-            GraphActivities.find_relations, request, summary=request.entity, retry_policy=RETRY_BRIEFLY
+            KnowledgeActivities.find_relations, request, summary=request.entity, retry_policy=RETRY_BRIEFLY
         )

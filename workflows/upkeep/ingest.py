@@ -9,7 +9,7 @@ from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
-    from tenure.contracts.evidence.corpora import EmbedRequest, IngestReport, IngestRequest
+    from tenure.contracts.evidence.corpora import IngestReport, IngestRequest
 
 
 @workflow.defn
@@ -25,9 +25,7 @@ class IngestWorkflow:
         if not report.pending:
             return report
         embedded = await execute_activity(
-            KnowledgeActivities.embed_corpus,
-            EmbedRequest(corpus=request.corpus),
-            summary=f"embed corpus {request.corpus}",
+            KnowledgeActivities.embed_corpus, request.corpus, summary=f"embed corpus {request.corpus}"
         )
         return report.model_copy(
             update={

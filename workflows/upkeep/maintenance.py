@@ -9,14 +9,14 @@ from temporalio import workflow
 from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
-    from activities.maintenance import MaintenanceActivities
-    from tenure.contracts.knowledge.maintenance import MaintenanceReport, MaintenanceStepReport
+    from activities.knowledge import KnowledgeActivities
+    from tenure.contracts.knowledge.maintenance import MaintenanceStep, MaintenanceStepReport
 
-_STEPS = (
-    (MaintenanceActivities.compact_tables, "compact small files"),
-    (MaintenanceActivities.refresh_indexes, "build and refresh indexes"),
-    (MaintenanceActivities.remove_old_versions, "remove old versions"),
-)
+_SUMMARIES: dict[MaintenanceStep, str] = {
+    "compact": "compact small files",
+    "index": "build and refresh indexes",
+    "clean": "remove old versions",
+}
 
 
 @workflow.defn
@@ -24,21 +24,21 @@ class MaintenanceWorkflow:
     """Workflow that compacts the tables, refreshes their indexes and removes old versions."""
 
     @workflow.run
-    async def run(self) -> MaintenanceReport:
+    async def run(self) -> list[MaintenanceStepReport]:
         """Execute the three steps in order."""
         reports: list[MaintenanceStepReport] = []
-        for method, summary in _STEPS:
+        for step, summary in _SUMMARIES.items():
             workflow.set_current_details(_render_status(reports, summary))
-            reports.append(await execute_activity(method, summary=summary))
+            reports.append(await execute_activity(KnowledgeActivities.maintain_tables, step, summary=summary))
         workflow.set_current_details(_render_status(reports))
-        return MaintenanceReport(steps=tuple(reports))
+        return reports
 
 
 def _render_status(reports: list[MaintenanceStepReport], running: str = "") -> str:
     """Return the live status page: the finished steps, the running one, and tables that could not be maintained."""
     lines = [
-        f"- {summary}: {report.tables} tables, {report.changed} changes, {report.seconds:.1f} s"
-        for report, (_, summary) in zip(reports, _STEPS, strict=False)
+        f"- {_SUMMARIES[report.step]}: {report.tables} tables, {report.changed} changes, {report.seconds:.1f} s"
+        for report in reports
     ]
     lines += [f"- {running} …"] if running else []
     lines += [f"  - left: {reason}" for report in reports for reason in report.failed_tables]

@@ -1,5 +1,7 @@
 """Write, list, search and forget memories where the knowledge base is."""
 
+from typing import Any
+
 from temporalio import workflow
 
 from workflows.runtime.activity_options import RETRY_BRIEFLY, execute_activity
@@ -16,24 +18,18 @@ class MemoryWorkflow:
     @workflow.run
     async def run(self, request: MemoryRequest) -> MemoryReply:
         """Execute the parts of the request."""
-        reply = MemoryReply()
+        replies: dict[str, Any] = {}
         if request.write is not None:
-            written = await execute_activity(MemoryActivities.write_memory, request.write, summary="write a memory")
-            reply = reply.model_copy(update={"written": written})
+            writing = execute_activity(MemoryActivities.write_memory, request.write, summary="write a memory")
+            replies["written"] = await writing
         if request.forget is not None:
-            forgotten = await execute_activity(
-                MemoryActivities.forget_memories, request.forget, summary="forget memories"
-            )
-            reply = reply.model_copy(update={"forgotten": forgotten})
+            forgetting = execute_activity(MemoryActivities.forget_memories, request.forget, summary="forget memories")
+            replies["forgotten"] = await forgetting
         if request.search is not None:
-            found = await execute_activity(
-                MemoryActivities.search_memories,
-                request.search,
-                summary="search memories",
-                retry_policy=RETRY_BRIEFLY,
+            replies["found"] = await execute_activity(
+                MemoryActivities.search_memories, request.search, summary="search memories", retry_policy=RETRY_BRIEFLY
             )
-            reply = reply.model_copy(update={"found": found})
         if request.page is not None:
-            page = await execute_activity(MemoryActivities.list_memories, request.page, summary="list memories")
-            reply = reply.model_copy(update={"page": page})
-        return reply
+            listing = execute_activity(MemoryActivities.list_memories, request.page, summary="list memories")
+            replies["page"] = await listing
+        return MemoryReply(**replies)

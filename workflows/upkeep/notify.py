@@ -16,7 +16,7 @@ from workflows.runtime.optional_step import run_optional_step
 with workflow.unsafe.imports_passed_through():
     from activities.notifications import NotificationActivities
     from tenure.contracts.base import RunId
-    from tenure.contracts.run.notifications import Notification, NotificationEvent, NotificationSettings
+    from tenure.contracts.run.notifications import Notification, NotificationEvent
 
 _EVENTS: dict[str, NotificationEvent] = {
     "waiting": "waiting",
@@ -52,9 +52,9 @@ class NotifyWorkflow:
 class NotificationSender:
     """Sender of the notifications of one workflow."""
 
-    def __init__(self, settings: NotificationSettings | None, question: str) -> None:
-        """Send notifications about a question; none without settings."""
-        self._settings, self._question = settings, question
+    def __init__(self, ui_url_prefix: str | None, question: str) -> None:
+        """Send notifications about a question, with the URL of its page; none if the URL is None."""
+        self._ui_url_prefix, self._question = ui_url_prefix, question
         self._status = ""
         self._last: tuple[NotificationEvent, str] | None = None
         self._tasks: list[asyncio.Task[Any]] = []
@@ -69,16 +69,16 @@ class NotificationSender:
         """
         self._status = status
         event = _EVENTS.get(status)
-        if self._settings and event and (event, subject) != self._last:
+        if self._ui_url_prefix is not None and event and (event, subject) != self._last:
             self._last = event, subject
-            self._tasks.append(asyncio.create_task(self._send(self._settings, event)))
+            self._tasks.append(asyncio.create_task(self._send(event, self._ui_url_prefix)))
 
     async def wait_until_started(self, add_note: Callable[[str], object]) -> None:
         """Wait until all notifications have started: the end of the workflow would cancel the others."""
         for task in self._tasks:
             await run_optional_step(task, None, "A notification could not be sent", add_note)
 
-    async def _send(self, settings: NotificationSettings, event: NotificationEvent) -> None:
+    async def _send(self, event: NotificationEvent, ui_url_prefix: str) -> None:
         info, delivery = workflow.info(), str(workflow.uuid4())
         notification = Notification(
             delivery=delivery,
@@ -87,7 +87,7 @@ class NotificationSender:
             status=self._status,
             question=self._question[:_MAX_QUESTION_LENGTH],
             at=workflow.now().isoformat(timespec="seconds"),
-            ui_url_prefix=settings.ui_url_prefix,
+            ui_url_prefix=ui_url_prefix,
         )
         await workflow.start_child_workflow(
             NotifyWorkflow.run,

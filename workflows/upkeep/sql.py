@@ -6,7 +6,6 @@ from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
-    from activities.tables import TableActivities
     from tenure.contracts.evidence.tables import QueryReply, QueryRequest, SqlRequest
 
 
@@ -22,4 +21,4 @@ class SqlWorkflow:
         query = QueryRequest(
             sql=request.sql, corpora=request.corpora, databases=request.databases, keep=False, return_rows=True
         )
-        return await execute_activity(TableActivities.query_tables, query, summary=request.sql)
+        return await execute_activity(KnowledgeActivities.query_tables, query, summary=request.sql)

@@ -3,7 +3,6 @@
 from pydantic import Field
 
 from tenure.contracts.base import Contract
-from tenure.contracts.evidence.passages import PassageRef
 
 MAX_INPUT_BYTES = 180_000
 """Total size of the tables given to one program, which travel in one payload."""
@@ -13,7 +12,6 @@ class TableFileRequest(Contract):
     """A SELECT statement whose result becomes a CSV file."""
 
     sql: str = Field(min_length=1)
-    """SELECT statement."""
     corpora: tuple[str, ...]
     """Names of the corpora whose tables the statement may read."""
     databases: tuple[str, ...] = ()
@@ -37,7 +35,6 @@ class ProgramInput(Contract):
     """A table given to a program as a file."""
 
     name: str
-    """File name."""
     sql: str
     """Statement that produced it."""
     tables: tuple[str, ...] = ()
@@ -61,11 +58,8 @@ class ComputationRequest(Contract):
     question: str
     """Question that the program answers; the relevance of the output is measured against it."""
     title: str
-    """Title of the source."""
     inputs: tuple[ProgramInput, ...] = Field(min_length=1)
-    """Inputs of the program."""
     code: str
-    """Source code of the program."""
     output: str
     """Standard output of the program."""
     artifacts: tuple[str, ...] = ()
@@ -74,10 +68,3 @@ class ComputationRequest(Contract):
     """Names of the corpora whose tables the program was given."""
     databases: tuple[str, ...] = ()
     """Names of databases."""
-
-
-class ComputationReply(Contract):
-    """Passages of the stored output."""
-
-    passages: tuple[PassageRef, ...] = ()
-    """Passages of the output; none if the tables no longer exist."""

@@ -26,7 +26,6 @@ class IngestRequest(Contract):
     """Files and folders that a corpus is to be synchronised with."""
 
     corpus: str
-    """Name of the corpus."""
     paths: tuple[str, ...] = Field(min_length=1)
     """Absolute paths; folders are read recursively. Sources below them that no longer exist are removed."""
     include_secrets: bool = False
@@ -70,7 +69,6 @@ class IngestReport(Contract):
     """Result of an ingestion."""
 
     corpus: str
-    """Name of the corpus."""
     files: int = 0
     """Number of files found."""
     added: int = 0
@@ -95,20 +93,11 @@ class IngestReport(Contract):
     """Number of files that were not read."""
 
 
-class EmbedRequest(Contract):
-    """Request to compute the missing vectors of a corpus."""
-
-    corpus: str
-    """Name of the corpus."""
-
-
 class QuestionEmbedRequest(Contract):
     """Request to compute the vectors that the first search for a question needs."""
 
     corpus: str
-    """Name of the corpus."""
     question: str
-    """The question."""
     seconds: float = Field(gt=0)
     """Time that the run waits; the other missing vectors are computed too if the measured speed allows it."""
 
@@ -117,7 +106,6 @@ class EmbedReport(Contract):
     """Result of computing missing vectors."""
 
     corpus: str
-    """Name of the corpus."""
     chunks: int = 0
     """Number of chunks that received a vector."""
     embedded: int = 0
@@ -132,11 +120,9 @@ class CorpusStats(Contract):
     """Size and state of a corpus."""
 
     corpus: str
-    """Name of the corpus."""
     sources: int
     """Number of documents."""
     chunks: int
-    """Number of chunks."""
     characters: int
     """Number of characters of stored text."""
     pending: int = 0
@@ -157,13 +143,11 @@ class IndexStats(Contract):
     """Size and coverage of a table's index."""
 
     name: str
-    """Name of the index."""
     family: str
     """Type as the database reports it: IvfRq, FTS, BTree, Bitmap, …"""
     size: int
     """Size in bytes."""
     rows: int
-    """Number of indexed rows."""
     unindexed: int
     """Number of rows added since the last refresh; a search scans them one by one."""
 
@@ -172,9 +156,7 @@ class TableStats(Contract):
     """Size of a table of the knowledge base."""
 
     table: str
-    """Name of the table."""
     rows: int
-    """Number of rows."""
     size: int
     """Size of the newest version in bytes, indexes included."""
     files: int
@@ -191,7 +173,6 @@ class QueryStats(Contract):
     mode: str
     """Kind of search: dense, sparse, hybrid, …"""
     count: int
-    """Number of searches."""
     mean_ms: float
     """Mean latency in milliseconds."""
     p95_ms: float
@@ -229,7 +210,6 @@ class TextRange(Contract):
     """Part of the stored text of a source."""
 
     source: SourceId
-    """The source."""
     start: int = Field(ge=0)
     """Offset of the first character."""
     end: int = Field(gt=0)
@@ -242,9 +222,7 @@ class StoredPassage(Contract):
     chunk: ChunkId = ChunkId("")
     """Chunk that it is; empty for any other part."""
     source: SourceId
-    """The source."""
     title: str
-    """Title of the source."""
     uri: str
     """Path or URL of the source."""
     text: str

@@ -64,20 +64,6 @@ class Contradiction(Contract):
     """Outcome of the dispute; None if the run ended before."""
 
 
-class ContradictionRequest(Contract):
-    """Passages whose statements are compared."""
-
-    passages: tuple[PassageRef, ...]
-    """The passages."""
-
-
-class Contradictions(Contract):
-    """All contradictions found between sources."""
-
-    found: tuple[Contradiction, ...] = ()
-    """The contradictions."""
-
-
 class SidedPassage(Contract):
     """A passage for or against a position."""
 
@@ -109,28 +95,13 @@ class PositionEvidence(Contract):
         return bool(self.supporting and self.contradicting)
 
 
-class SourceStandingRequest(Contract):
-    """Sources whose dates and origin are to be compared."""
-
-    sources: tuple[SourceId, ...]
-    """Ids of the sources."""
-
-
 class SourceStanding(Contract):
     """Date and origin of a source."""
 
     source: SourceId
-    """Id of the source."""
     title: str
     """Title, or the URI of a source without one."""
     published: str = ""
     """Publication date as the source states it; empty if unknown."""
     primary: str = ""
     """Reason to regard it as a primary source; empty if none is known."""
-
-
-class SourceStandingReply(Contract):
-    """Dates and origins of sources."""
-
-    standings: tuple[SourceStanding, ...] = ()
-    """One entry for each source that is still stored."""

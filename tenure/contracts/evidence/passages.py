@@ -49,7 +49,6 @@ class Claim(Contract):
     text: str
     """The sentence, the cell of a table, or code; without citation marks."""
     kind: ClaimKind = "fact"
-    """Kind of the sentence."""
     label: str = ""
     """Name of the row of a cell, or defined term; empty elsewhere."""
     column: str = ""
@@ -125,7 +124,6 @@ class PassageRef(Contract):
     """Reference to a retrieved chunk, with its retrieval scores."""
 
     chunk: ChunkId
-    """Id of the chunk."""
     source: SourceId
     """Source that contains the chunk."""
     score: float
@@ -176,7 +174,6 @@ class SearchReply(Contract):
     """Passages found by a search, best first."""
 
     passages: tuple[PassageRef, ...]
-    """The passages."""
     embedded_share: float = Field(default=1.0, ge=0, le=1)
     """Share of the searched chunks that had a vector before the search."""
     lacks_links: bool = False
@@ -187,7 +184,6 @@ class SearchBatchRequest(Contract):
     """Searches that a workflow makes at the same moment."""
 
     searches: tuple[SearchRequest, ...]
-    """The searches."""
 
 
 class FailedSearch(Contract):

@@ -40,7 +40,6 @@ class ReasoningStep(Contract):
     """One step of a line of reasoning."""
 
     kind: StepKind
-    """Type of the step."""
     claim: Claim
     """Statement with its citations."""
     follows: tuple[int, ...] = ()

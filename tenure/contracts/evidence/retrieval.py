@@ -27,7 +27,6 @@ class PassageSide(Contract):
     passage: int
     """Number of the passage, from 1."""
     side: PassageStance
-    """Its side."""
     citation: Citation | None = None
     """Sentence that takes the side; None for a neutral passage."""
 
@@ -61,20 +60,11 @@ class GroupRequest(Contract):
     """Maximum number of groups."""
 
 
-class GroupReply(Contract):
-    """Groups of similar passages."""
-
-    groups: tuple[tuple[PassageRef, ...], ...] = ()
-    """Groups, densest first; passages without similar ones are in none."""
-
-
 class RecallRequest(Contract):
     """Request for passages that earlier research accepted."""
 
     query: str
-    """Query text."""
     run: RunId
-    """Id of the requesting run."""
     corpora: tuple[str, ...]
     """Corpora that must still contain a remembered passage."""
     filters: tuple[Filter, ...] = ()

@@ -26,7 +26,6 @@ class ColumnInfo(Contract):
     """A column as described to the SQL writer."""
 
     name: str
-    """Column name."""
     kind: Literal["number", "text", "date", "boolean", "other"]
     """Type of its values."""
     examples: tuple[str, ...] = ()
@@ -52,18 +51,10 @@ class TablesRequest(Contract):
     """Request for the tables relevant to a question."""
 
     question: str
-    """The question."""
     corpora: tuple[str, ...]
     """Names of the corpora."""
     databases: tuple[str, ...] = ()
     """Names of databases in the settings."""
-
-
-class TablesReply(Contract):
-    """Tables relevant to a question."""
-
-    tables: tuple[TableInfo, ...] = ()
-    """Tables, most relevant first."""
 
 
 class FailedQuery(Contract):

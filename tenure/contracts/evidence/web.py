@@ -32,7 +32,27 @@ retrievable.
 """
 
 
-class WebScope(Contract):
+class WebDomains(Contract):
+    """Domains that requests and redirects may lead to."""
+
+    domains: tuple[str, ...] = ()
+    """Allowed domains, subdomains included; empty for any."""
+    excluded_domains: tuple[str, ...] = ()
+    """Excluded domains, subdomains included."""
+
+
+class WebLimits(WebDomains):
+    """Readable part of the web."""
+
+    providers: tuple[str, ...] = ()
+    """Names of the search providers to use; empty for all configured ones."""
+    time_range: TimeRange | None = None
+    """Maximum age of a page."""
+    language: str = ""
+    """Language of the pages as a BCP 47 tag; empty for any."""
+
+
+class WebScope(WebLimits):
     """Readable part of the web and the storage of its pages."""
 
     run: RunId = RunId("")
@@ -41,16 +61,6 @@ class WebScope(Contract):
     """Research cycle of the reading; 0 before the first."""
     max_pages: int = Field(default=5, ge=1, le=30)
     """Maximum number of pages read per search."""
-    providers: tuple[str, ...] = ()
-    """Names of the search providers to use; empty for all configured ones."""
-    time_range: TimeRange | None = None
-    """Maximum age of a page."""
-    domains: tuple[str, ...] = ()
-    """Allowed domains, subdomains included; empty for any."""
-    excluded_domains: tuple[str, ...] = ()
-    """Excluded domains."""
-    language: str = ""
-    """Language of the pages as a BCP 47 tag; empty for any."""
 
     @property
     def corpus(self) -> str:
@@ -62,25 +72,14 @@ MAX_WEB_QUERY_CHARACTERS = 4_000
 """Maximum length of a query to search providers."""
 
 
-class WebSearchRequest(Contract):
+class WebSearchRequest(WebLimits):
     """A query to search providers."""
 
     query: str = Field(min_length=1, max_length=MAX_WEB_QUERY_CHARACTERS)
-    """Query text."""
     question: str = ""
     """Question of the person, whose addresses may be results; an address that only the query names is none."""
     k: int = Field(default=10, ge=1, le=50)
     """Number of results wanted."""
-    providers: tuple[str, ...] = ()
-    """Names of the search providers to use; empty for all configured ones."""
-    time_range: TimeRange | None = None
-    """Maximum age of a page."""
-    domains: tuple[str, ...] = ()
-    """Allowed domains, subdomains included; empty for any."""
-    excluded_domains: tuple[str, ...] = ()
-    """Excluded domains."""
-    language: str = ""
-    """Language of the pages as a BCP 47 tag; empty for any."""
     safe_search: bool = True
     """Whether to exclude adult content where the provider supports it."""
 
@@ -106,9 +105,7 @@ class ProviderOutcome(Contract):
     """Result of a request to one search provider."""
 
     provider: str
-    """Name of the provider."""
     status: ProviderStatus
-    """Result of the request."""
     hits: int = 0
     """Number of hits returned."""
     note: str = ""
@@ -125,7 +122,6 @@ class WebSearchReply(Contract):
     hits: tuple[WebHit, ...] = ()
     """Pages with distinct URLs, best first."""
     outcomes: tuple[ProviderOutcome, ...] = ()
-    """Result of each provider."""
 
     @property
     def has_failed(self) -> bool:
@@ -133,26 +129,19 @@ class WebSearchReply(Contract):
         return not any(answer.status == "answered" for answer in self.outcomes)
 
 
-class FetchRequest(Contract):
+class FetchRequest(WebDomains):
     """Pages to fetch into the page cache."""
 
     run: RunId
-    """Id of the requesting run."""
     urls: tuple[str, ...] = Field(max_length=100)
     """URLs, most important first."""
-    domains: tuple[str, ...] = ()
-    """Domains that a request or a redirect may lead to, subdomains included; empty for any."""
-    excluded_domains: tuple[str, ...] = ()
-    """Domains that no request and no redirect may lead to."""
 
 
 class FetchedPage(Contract):
     """Result of fetching one page."""
 
     url: str
-    """Requested URL."""
     status: FetchStatus
-    """Result of the fetch."""
     canonical_url: str = ""
     """Canonical URL after redirects, which is the key in the page cache; empty if there is no page."""
     media_type: str = ""
@@ -178,11 +167,9 @@ class WebSource(Contract):
     url: str
     """Canonical URL."""
     title: str
-    """Title."""
     published: str = ""
     """Publication date, ISO 8601; empty if unknown."""
     chunks: int = 0
-    """Number of chunks."""
     quality: float = Field(default=1.0, ge=0, le=1)
     """Quality score from its domain, age and flaws."""
     flaws: tuple[PageFlaw, ...] = ()
@@ -203,7 +190,6 @@ class ReadPagesRequest(Contract):
     hits: tuple[WebHit, ...] = ()
     """Search results for the pages."""
     fetched: tuple[FetchedPage, ...] = ()
-    """Fetch results of the pages."""
     outcomes: tuple[ProviderOutcome, ...] = ()
     """Results of the search providers."""
     rendered: bool = False

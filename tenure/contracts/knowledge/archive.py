@@ -16,27 +16,12 @@ class ArchiveRequest(Contract):
     """Id of the execution that ends the run."""
 
 
-class ArchiveReply(Contract):
-    """Archived run."""
-
-    size: int = 0
-    """Compressed size in bytes; 0 if the server has removed the run."""
-
-
-class ArchiveSweepRequest(Contract):
-    """Request to archive ended runs that the archive lacks."""
-
-    since: datetime | None = None
-    """Earliest end of the runs; None for all runs that the server has."""
-
-
 class ArchiveProgress(Contract):
     """Progress of archiving all runs, sent in heartbeats."""
 
     done: int = 0
     """Number of processed runs."""
     total: int = 0
-    """Number of runs to archive."""
 
 
 class ArchiveReport(Contract):

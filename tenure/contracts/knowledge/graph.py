@@ -28,7 +28,6 @@ class RelationEvidence(Contract):
     """A sentence that states a relation of two entities."""
 
     chunk: ChunkId
-    """Id of the chunk."""
     source: SourceId
     """Source of the chunk."""
     title: str

@@ -25,7 +25,6 @@ class MaintenanceStepReport(Contract):
     """Result of a step."""
 
     step: MaintenanceStep
-    """The step."""
     tables: int = 0
     """Number of processed tables."""
     changed: int = 0
@@ -34,10 +33,3 @@ class MaintenanceStepReport(Contract):
     """Duration."""
     failed_tables: tuple[str, ...] = ()
     """Tables that could not be processed, with the reason; the step continues with the other tables."""
-
-
-class MaintenanceReport(Contract):
-    """Result of a maintenance."""
-
-    steps: tuple[MaintenanceStepReport, ...] = ()
-    """Reports of the steps, in order."""

@@ -65,19 +65,16 @@ class EpisodeDetails(Contract):
     type: Literal["episode"] = "episode"
     """Discriminator of the details."""
     question: str = Field(max_length=MAX_MEMORY_CHARS)
-    """Question of the run."""
     query_type: QueryType = "factual"
     """Type of the question."""
     strategy: str = Field(default="", max_length=40)
     """Retrieval strategy."""
     outcome: EpisodeOutcome = "answered"
-    """Result of the run."""
     score: UnitInterval = 0.0
     """Quality of the result."""
     cost_usd: float = Field(default=0.0, ge=0)
     """Cost in US dollars."""
     searches: int = Field(default=0, ge=0)
-    """Number of searches."""
     queries: tuple[str, ...] = Field(default=(), max_length=20)
     """Queries whose results were accepted, most productive first."""
 
@@ -128,11 +125,9 @@ class SourceQuote(Contract):
     """A verbatim quote of a source."""
 
     source: SourceId
-    """The source."""
     start: int = Field(ge=0)
     """Offset of its first character in the text of the source."""
     text: str
-    """The quote."""
 
 
 class NewMemory(Contract):
@@ -147,7 +142,6 @@ class NewMemory(Contract):
     kind: MemoryKind | None = None
     """Kind of memory; None to derive it from the details or the text."""
     origin: MemoryOrigin = MemoryOrigin()
-    """Origin of the memory."""
     confidence: UnitInterval = 0.7
     """Confidence in its truth."""
     importance: UnitInterval | None = None
@@ -166,7 +160,6 @@ class Memory(Contract):
     id: str
     """Hash of owner, run and text; storing the same memory twice leaves one."""
     kind: MemoryKind
-    """Kind of memory."""
     owner: str = ""
     """Owner; memories are recalled only for their owner."""
     text: str
@@ -174,11 +167,9 @@ class Memory(Contract):
     created_at: datetime
     """Time at which it was first stored, or edited by a person."""
     origin: MemoryOrigin = MemoryOrigin()
-    """Origin of the memory."""
     confidence: UnitInterval = 0.7
     """Confidence in its truth."""
     importance: UnitInterval = 0.5
-    """Importance."""
     use_count: int = Field(default=0, ge=0)
     """Number of runs that recalled it."""
     last_used_at: datetime | None = None
@@ -199,9 +190,7 @@ class RememberRequest(Contract):
     """Memories to store."""
 
     memories: tuple[NewMemory, ...] = Field(max_length=200)
-    """The memories."""
     owner: str = ""
-    """Owner of the memories."""
     now: datetime
     """Present time, from the workflow."""
 
@@ -223,11 +212,8 @@ class MemorySearchRequest(Contract):
     """A search of memories."""
 
     query: str = Field(min_length=1)
-    """Query text."""
     owner: str = ""
-    """Owner of the memories."""
     kinds: tuple[MemoryKind, ...] = PERMANENT_KINDS
-    """Kinds of memories to search."""
     limit: int = Field(default=10, ge=1, le=100)
     """Maximum number of memories."""
     min_relevance: UnitInterval = 0.25
@@ -254,7 +240,6 @@ class ScoredMemory(Contract):
     """A recalled memory with its score."""
 
     memory: Memory
-    """The memory."""
     score: float
     """Product of the factors below, by which memories are ranked."""
     relevance: float
@@ -271,9 +256,7 @@ class StrategyRecord(Contract):
     """Results of one retrieval strategy for one type of question."""
 
     query_type: QueryType
-    """Type of question."""
     strategy: str
-    """Retrieval strategy."""
     episodes: int
     """Number of runs."""
     score: float
@@ -305,7 +288,6 @@ class WriteMemoryRequest(Contract):
     replaces: str = ""
     """Id of the memory whose text is replaced; its kind stays. Empty for a new memory."""
     owner: str = ""
-    """Owner of the memory."""
     now: datetime
     """Time of the request."""
 
@@ -329,9 +311,7 @@ class ForgetRequest(Contract):
     """Memories to delete; all given conditions must hold, and at least one is required."""
 
     owner: str = ""
-    """Owner of the memories."""
     ids: tuple[str, ...] = Field(default=(), max_length=1000)
-    """Ids of memories."""
     run: str = ""
     """Memories that this run stored."""
     source: str = ""
@@ -346,14 +326,12 @@ class ForgetReply(Contract):
     """Result of deleting memories."""
 
     forgotten: int = 0
-    """Number of deleted memories."""
 
 
 class MemoriesRequest(Contract):
     """Request for a page of an owner's memories."""
 
     owner: str = ""
-    """Owner of the memories."""
     kinds: tuple[MemoryKind, ...] = ()
     """Kinds to list; empty for all."""
     after: str = ""
@@ -366,7 +344,6 @@ class MemoriesReply(Contract):
     """A page of memories, ordered by id."""
 
     memories: tuple[Memory, ...] = ()
-    """The memories."""
     total: int = 0
     """Number of the owner's memories of these kinds."""
 
@@ -381,7 +358,6 @@ class MemoryRequest(Contract):
     forget: ForgetRequest | None = None
     """Delete memories."""
     write: WriteMemoryRequest | None = None
-    """Write a memory."""
 
 
 class MemoryReply(Contract):
@@ -407,7 +383,6 @@ class ConsolidationRequest(Contract):
     """Request to perform one step of a consolidation."""
 
     step: ConsolidationStep
-    """The step."""
     now: datetime
     """Present time, from the workflow."""
 
@@ -427,17 +402,9 @@ class ConsolidationStepReport(Contract):
     """Result of a step."""
 
     step: ConsolidationStep
-    """The step."""
     looked_at: int = 0
     """Number of memories examined."""
     changed: int = 0
     """Number of memories rewritten, created or deleted."""
     seconds: float = 0.0
     """Duration."""
-
-
-class ConsolidationReport(Contract):
-    """Result of a consolidation."""
-
-    steps: tuple[ConsolidationStepReport, ...] = ()
-    """Reports of the steps, in order."""

@@ -103,7 +103,6 @@ class Rejection(Contract):
     """Number of rejected passages of one query, by reason."""
 
     query: str
-    """Query text."""
     irrelevant: int = 0
     """Passages below the minimum relevance to every topic."""
     known: int = 0

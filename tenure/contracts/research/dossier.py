@@ -40,7 +40,6 @@ class PartPassages(Contract):
     """Passages found for a part of the question."""
 
     heading: str
-    """Heading of the part."""
     passages: tuple[PassageRef, ...]
     """The passages, best first."""
     decisive: int = 0
@@ -54,7 +53,6 @@ class DossierRequest(Contract):
     """Addition of passages to a dossier."""
 
     dossier: Dossier
-    """The dossier."""
     found: tuple[PartPassages, ...]
     """Results of searches, by part."""
     corpora: tuple[str, ...] = ()

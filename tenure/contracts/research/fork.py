@@ -12,7 +12,6 @@ class CycleCheckpoint(Contract):
     """State at the end of a research cycle, kept in the run's history as the starting point of forks."""
 
     state: SpiralState
-    """Research state."""
     feedback: tuple[Feedback, ...] = ()
     """Feedback received so far."""
     outline: OutlineRevision | None = None
@@ -45,7 +44,6 @@ class ForkRequest(Contract):
     origin: RunId
     """Run that is forked."""
     run: RunId
-    """The fork."""
     state: SpiralState
     """Research state of the checkpoint."""
     evidence: tuple[PassageRef, ...] = ()

@@ -16,7 +16,6 @@ class RelatedRun(Contract):
     """An earlier run on a related question."""
 
     run: RunId
-    """Id of the run."""
     question: str
     """Its question; empty if only a fact of it is known."""
     ended_at: datetime
@@ -29,7 +28,6 @@ class KnownFact(Contract):
     """A statement that an earlier run found supported. It is not evidence: it must be found and cited again."""
 
     text: str
-    """The statement."""
     run: RunId
     """Run that stored it; empty if it comes from no run."""
     relevance: float
@@ -44,7 +42,6 @@ class PersonalPassage(Contract):
     """Statement of a person that was remembered: evidence, cited as such."""
 
     text: str
-    """The statement."""
     passage: PassageRef
     """The statement as a passage, with its relevance to the present question."""
 
@@ -74,7 +71,6 @@ class InheritedPassage(Contract):
     query: str
     """Query that found it."""
     run: RunId
-    """Id of the earlier run."""
 
 
 class InheritReply(Contract):
@@ -91,7 +87,6 @@ class ExperienceRequest(Contract):
     """Request for the knowledge of earlier runs with which a run starts."""
 
     run: RunId
-    """Id of the run."""
     memories: MemorySearchRequest
     """Search of its owner's memories for its question, whatever their kind."""
     findings: InheritRequest | None = None
@@ -120,20 +115,11 @@ class Experience(Contract):
     records: tuple[StrategyRecord, ...] = ()
     """Results of retrieval strategies in earlier runs."""
     advice: tuple[str, ...] = ()
-    """Procedures learned from earlier runs."""
+    """Procedures learned from earlier runs, for a program its lessons; most relevant first."""
     facts: tuple[KnownFact, ...] = ()
     """Facts that earlier runs found, best first."""
     personal: tuple[PersonalPassage, ...] = ()
     """Facts and procedures that the owner has stated, best first."""
-    preferences: tuple[str, ...] = ()
-    """Preferences of the owner of the run, oldest first."""
-
-
-class ProgramExperience(Contract):
-    """Knowledge of earlier runs with which a coding run starts."""
-
-    lessons: tuple[str, ...] = ()
-    """Lessons of earlier programs, most relevant first."""
     preferences: tuple[str, ...] = ()
     """Preferences of the owner of the run, oldest first."""
 
@@ -144,11 +130,9 @@ class StrategyOutcome(Contract):
     query_type: QueryType
     """Type of the tasks' queries."""
     strategy: RetrievalStrategy
-    """Retrieval strategy."""
     tasks: int = 0
     """Number of tasks that used it."""
     searches: int = 0
-    """Number of their searches."""
     accepted: int = 0
     """Number of their passages that were accepted."""
     score: float = 0.0

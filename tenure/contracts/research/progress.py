@@ -14,7 +14,6 @@ class ProgressUpdate(Contract):
     reporter: str
     """Workflow id of the child; its usage replaces what it reported before."""
     phase: RunPhase | None = None
-    """Phase of the run."""
     cycle: int | None = None
     """Number of the research cycle."""
     revision: int | None = None

@@ -74,11 +74,9 @@ class ReportPart(Contract):
     """Part of a report."""
 
     kind: ReportPartKind
-    """Kind of the part."""
     heading: str = ""
     """Heading of a section, which is that of a topic; empty for other parts."""
     draft: Draft
-    """Its text."""
 
 
 class ReportText(Contract):
@@ -155,7 +153,6 @@ class SectionDraft(Contract):
     topic: str
     """Heading."""
     draft: Draft
-    """Text."""
     coverage: float = 0.0
     """Coverage of the topic, 0 to 1."""
 
@@ -170,13 +167,10 @@ class ReportDraft(Contract):
     question: str
     """Question of the run."""
     title: str = ""
-    """Title."""
     short_answer: Claim | None = None
     """Answer in a few words with the quotes that state it; None if there is none."""
     abstract: Draft = Draft()
-    """Abstract."""
     sections: tuple[SectionDraft, ...] = ()
-    """Sections."""
     reasoning: Reasoning | None = None
     """Line of reasoning from the evidence to an answer; None if there is none."""
     synthesis: SynthesisDraft = SynthesisDraft()
@@ -229,13 +223,11 @@ class RunState(Contract):
     """Answer of the `state` query: everything that may interest a person, the report included once it is written."""
 
     progress: RunProgress
-    """Progress of the run."""
     corpora: tuple[str, ...] = ()
     """Corpora it reads."""
     complexity: Complexity | None = None
     """Complexity determined by the router."""
     query_type: QueryType | None = None
-    """Type of answer."""
     evidence: int = Field(default=0, ge=0)
     """Number of passages found for the question as a whole."""
     report: ReportDraft | None = None

@@ -34,7 +34,6 @@ class StepAlternative(Contract):
     """Alternative search of a step, tried once if the step fails or finds nothing."""
 
     query: str
-    """Query text."""
     strategy: RetrievalStrategy | None = None
     """Retrieval strategy chosen by the plan, if any."""
 
@@ -91,7 +90,6 @@ class PlanStep(Contract):
     id: str
     """Name within the plan."""
     kind: PlanStepKind = "search"
-    """Type of the step."""
     query: str
     """Query text, question to a document, criteria of a comparison, or question about figures."""
     planned_query: str = ""
@@ -105,7 +103,6 @@ class PlanStep(Contract):
     depends_on: tuple[str, ...] = ()
     """Steps whose results it needs."""
     expected_output: str = ""
-    """Expected result."""
     strategy: RetrievalStrategy | None = None
     """Retrieval strategy chosen by the plan, if any."""
     search_mode: SearchMode | None = None
@@ -124,7 +121,6 @@ class ExecutedQuery(Contract):
     """An executed query and its results."""
 
     query: str
-    """Query text."""
     topic: str
     """Heading of the topic it served."""
     cycle: int
@@ -139,7 +135,6 @@ class TopicState(Contract):
     """A topic of the outline with its best evidence."""
 
     topic: Topic
-    """The topic."""
     passages: tuple[PassageRef, ...] = ()
     """Accepted passages that contribute most to its coverage."""
     coverage: float = 0.0
@@ -165,11 +160,9 @@ class AnalysisRequest(Contract):
     question: str
     """Question of the whole report."""
     corpora: tuple[str, ...]
-    """Corpora of the passages."""
     topics: tuple[TopicState, ...]
     """Topics of the outline."""
     candidates: tuple[CandidatePassage, ...]
-    """Passages found."""
     min_relevance: float
     """Minimum relevance to a topic."""
     min_novelty: float
@@ -193,11 +186,9 @@ class LatentTopic(Contract):
     """A topic of the sources that is missing in the outline."""
 
     heading: str
-    """Name of the topic."""
     question: str
     """Question that a section on it would answer."""
     passages: int
-    """Number of passages on it."""
     cycle: int
     """Cycle in which it was first found."""
 
@@ -206,9 +197,7 @@ class EarlierResult(Contract):
     """Result of a step on which a task depends."""
 
     step: str
-    """Id of the step."""
     query: str
-    """Its query."""
     topic: str
     """Heading of the topic it serves."""
     passages: tuple[PassageRef, ...] = ()
@@ -240,7 +229,6 @@ class SubagentResult(Contract):
     """Result of a task."""
 
     step: str
-    """Id of its step."""
     prepared: PlanStep | None = None
     """The step with names inserted, skipped, or with the reason for its failure; None if it was executed as planned."""
     candidates: tuple[CandidatePassage, ...] = ()
@@ -254,7 +242,6 @@ class SubagentResult(Contract):
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence of the `contrastive` strategy for and against a position."""
     usage: Usage = Usage()
-    """Usage of the task."""
     fallbacks: tuple[FallbackRecord, ...] = ()
     """Calls answered by a fallback."""
     progress: ProgressUpdate | None = None
@@ -271,7 +258,6 @@ class SpiralState(Contract):
     executed: tuple[ExecutedQuery, ...] = ()
     """Executed queries."""
     information_gains: tuple[float, ...] = ()
-    """Information gain of each cycle."""
     latent_topics: tuple[LatentTopic, ...] = ()
     """Topics of the sources that are missing in the outline."""
     dropped: tuple[str, ...] = ()
@@ -312,8 +298,6 @@ class SpiralState(Contract):
     """Calls answered by a fallback."""
     unused_budget: BudgetAmounts = BudgetAmounts()
     """Budget granted and not used before the last continue-as-new."""
-    budget_requests: int = 0
-    """Number of budget requests before the last continue-as-new."""
 
 
 class ResearchRequest(PartRequest):

@@ -70,7 +70,6 @@ class ToolDescription(Contract):
     """Description of a tool for a model."""
 
     name: str
-    """Name of the tool."""
     description: str
     """Purpose and use of the tool, as shown to models."""
     parameters: dict[str, JsonValue]
@@ -81,9 +80,7 @@ class PassageWithNumber(Contract):
     """A passage with its number in a task."""
 
     number: int = Field(ge=1)
-    """Number."""
     passage: PassageRef
-    """Passage."""
 
 
 class ExcerptsRequest(Contract):
@@ -97,18 +94,10 @@ class ExcerptsRequest(Contract):
     """Maximum characters of all excerpts."""
 
 
-class ExcerptsReply(Contract):
-    """Short excerpts of passages."""
-
-    text: str = ""
-    """One paragraph for each passage: number, title, and sentences on the topic."""
-
-
 class LookupRequest(Contract):
     """Search for an exact term."""
 
     term: str = Field(min_length=1)
-    """The term."""
     kind: Literal["term", "url"] = "term"
     """term: sentences with the term. url: the term is a URL, and the documents are counted that contain exactly this
     URL; results of tools, queries and programs are no documents.
@@ -141,7 +130,6 @@ class CalculateRequest(Contract):
     """An expression whose result is stored as a source."""
 
     expression: str
-    """The expression."""
     label: str = ""
     """Description of the result."""
     question: str
@@ -165,7 +153,6 @@ class CiteRequest(Contract):
     """A claim to be cited from passages."""
 
     claim: str
-    """The claim."""
     passages: tuple[PassageRef, ...]
     """Passages, best first."""
 
@@ -205,9 +192,7 @@ class McpTool(Contract):
     """A tool of an MCP server, as described by the server."""
 
     server: str
-    """Name of the server."""
     name: str
-    """Name of the tool."""
     description: str = ""
     """Description by the server."""
     parameters: dict[str, JsonValue] = {}
@@ -218,20 +203,11 @@ class McpResource(Contract):
     """A resource of an MCP server, as described by the server."""
 
     server: str
-    """Name of the server."""
     uri: str
-    """URI."""
     title: str
     """Title, or name."""
     description: str = ""
     """Description by the server."""
-
-
-class McpToolsRequest(Contract):
-    """Request for the tools and resources of MCP servers."""
-
-    servers: tuple[str, ...]
-    """Names of the servers."""
 
 
 class McpToolsReply(Contract):
@@ -249,9 +225,7 @@ class McpCallRequest(Contract):
     """A call of an MCP tool whose answer is stored as a source."""
 
     server: str
-    """Name of the server."""
     tool: str
-    """Name of its tool."""
     arguments: dict[str, JsonValue] = {}
     """Arguments of the tool, as its schema says."""
     question: str
@@ -264,7 +238,6 @@ class McpTextReply(Contract):
     """Answer of an MCP tool, which is not stored yet."""
 
     text: str = Field(default="", max_length=MAX_MCP_TEXT_LENGTH)
-    """Text of the answer."""
     problem: str = ""
     """Reason that there is no answer; empty on success."""
 
@@ -273,18 +246,14 @@ class McpStoreRequest(McpCallRequest):
     """An answer of an MCP tool to be stored as a source."""
 
     text: str = Field(max_length=MAX_MCP_TEXT_LENGTH)
-    """Text of the answer."""
 
 
 class McpResourceRequest(Contract):
     """A resource of an MCP server that is read and stored as a source."""
 
     server: str
-    """Name of the server."""
     uri: str
-    """URI of the resource."""
     title: str = ""
-    """Title of the resource."""
     question: str
     """Question that the resource serves; its most relevant passages are returned."""
     corpus: str

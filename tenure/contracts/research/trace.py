@@ -10,7 +10,7 @@ from tenure.contracts.evidence.react import ReactStep
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.research.cycle import Finding, PlannedAction, Rejection, ResearchEffort
-from tenure.contracts.research.learning import InheritedPassage, KnownFact, RelatedRun
+from tenure.contracts.research.learning import Experience
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.result.result import Evaluation, Result
 from tenure.contracts.run.run import FeedbackRecord, PlanStepKind, StepProgress, TaskMode
@@ -23,7 +23,6 @@ class TracedQuery(Contract):
     """A query and the fate of its results."""
 
     query: str
-    """Query text."""
     found: int = 0
     """Passages that no earlier query of the task found."""
     judged: bool = False
@@ -42,13 +41,10 @@ class TracedTask(Contract):
     """A task of a research cycle that has ended."""
 
     record: Literal["task"] = "task"
-    """Type of the record."""
     cycle: int
-    """Number of the cycle."""
     plan: int
     """Number of the plan within the cycle, from 1."""
     step: str
-    """Id of its step."""
     topic: str
     """Heading of the topic it served."""
     kind: PlanStepKind = "search"
@@ -62,7 +58,6 @@ class TracedTask(Contract):
     search_mode: SearchMode | None = None
     """Search mode, if a user or the plan chose it."""
     expected_output: str = ""
-    """Expected result."""
     is_reading: bool = False
     """Whether it reads further in one source."""
     status: Literal["completed", "failed", "skipped"] = "completed"
@@ -83,11 +78,9 @@ class TracedPlan(Contract):
     """A plan and its execution; written when it is made, and again when its steps have ended."""
 
     record: Literal["plan"] = "plan"
-    """Type of the record."""
     number: int
     """Number within the cycle, from 1."""
     cycle: int
-    """Number of the cycle."""
     at: str
     """Time at which it was made."""
     feedback: tuple[str, ...] = ()
@@ -112,13 +105,10 @@ class TracedDecision(Contract):
     """Judgement of the next plan on the findings of a cycle."""
 
     record: Literal["decision"] = "decision"
-    """Type of the record."""
     cycle: int
-    """Number of the cycle."""
     continues: bool
     """Whether the research continues."""
     reasoning: str
-    """Reason of the decision."""
     situation: str = ""
     """Established facts."""
     complication: str = ""
@@ -131,7 +121,6 @@ class TracedCycle(Contract):
     """One research cycle; written when its findings were analyzed."""
 
     record: Literal["cycle"] = "cycle"
-    """Type of the record."""
     number: int
     """Number, from 1; 0 for the passages found before the first plan."""
     plans: tuple[TracedPlan, ...] = ()
@@ -154,7 +143,6 @@ class TracedThought(Contract):
     """A reasoning call."""
 
     record: Literal["thought"] = "thought"
-    """Type of the record."""
     summary: str
     """Its result in words."""
 
@@ -172,7 +160,6 @@ class TracedSection(Contract):
     """A section in one revision of the report."""
 
     record: Literal["section"] = "section"
-    """Type of the record."""
     topic: str
     """Heading."""
     generation: int
@@ -191,7 +178,6 @@ class TracedReflection(Contract):
     """A reflection on the whole report."""
 
     record: Literal["reflection"] = "reflection"
-    """Type of the record."""
     generation: int
     """Number of the report's revision."""
     critiques: tuple[str, ...] = ()
@@ -208,18 +194,15 @@ class ControlRecord(Contract):
     """A command of a person other than feedback: pause, outline, finish, …."""
 
     record: Literal["command"] = "command"
-    """Type of the record."""
     at: str
     """Time of its application."""
     signal: str
-    """Name of the command."""
 
 
 class TracedProgram(Contract):
     """A program that computes results from tables."""
 
     record: Literal["program"] = "program"
-    """Type of the record."""
     wanted: str
     """Requested computation."""
     shows: str = ""
@@ -236,23 +219,9 @@ class TracedProgram(Contract):
     """Reason for the failure; empty if it did not fail, or has not run yet."""
 
 
-class TracedMemory(Contract):
+class TracedMemory(Experience):
     """Memories that the run recalled and stored."""
 
-    related: tuple[RelatedRun, ...] = ()
-    """Earlier runs on related questions."""
-    passages: tuple[InheritedPassage, ...] = ()
-    """Accepted passages of theirs that the run started with."""
-    queries: tuple[str, ...] = ()
-    """Their queries that counted as executed."""
-    advice: tuple[str, ...] = ()
-    """Procedures learned from them."""
-    facts: tuple[KnownFact, ...] = ()
-    """Facts that they found."""
-    personal: tuple[str, ...] = ()
-    """Statements of a person that count as evidence."""
-    preferences: tuple[str, ...] = ()
-    """Preferences of the owner."""
     kept: tuple[str, ...] = ()
     """Memories that this run stored."""
 
@@ -265,7 +234,6 @@ class TracedCall(Contract):
     """Activity of a run with its time; written at its end."""
 
     record: Literal["call"] = "call"
-    """Type of the record."""
     name: str
     """Name of the role or of the activity."""
     kind: CallKind
@@ -275,7 +243,6 @@ class TracedCall(Contract):
     at: str
     """Time at which it was scheduled."""
     ended_at: str
-    """End time."""
     count: int = 1
     """Number of searches that it has executed; 1 for any other call."""
     model_calls: int = 0
@@ -292,7 +259,6 @@ class TracedOutline(Contract):
     """Start of the research: its first outline and the work that it may do."""
 
     record: Literal["outline"] = "outline"
-    """Type of the record."""
     headings: tuple[str, ...] = ()
     """Headings of the first outline."""
     effort: ResearchEffort
@@ -341,16 +307,13 @@ class RecordedResult(Result):
     """Result of a run with its story, as the workflow returns it; readers of the result alone ignore the story."""
 
     story: Story
-    """Story of the run."""
 
 
 class RunHead(Contract):
     """Facts about a run that the server or the archive knows."""
 
     id: str
-    """Id of the run."""
     question: str
-    """Question of the run."""
     started_at: str
     """Start time."""
     ended_at: str = ""

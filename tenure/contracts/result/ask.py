@@ -51,7 +51,6 @@ class AskRequest(Contract):
     topic: str
     """Question of the run."""
     question: Question
-    """The follow-up question."""
     corpora: tuple[str, ...] = Field(min_length=1)
     """Corpora to read."""
     databases: tuple[str, ...] = ()
@@ -82,7 +81,6 @@ class AskReply(Contract):
     sources: tuple[SourceEntry, ...] = ()
     """Cited sources; those of the report keep their numbers."""
     usage: Usage = Usage()
-    """Usage of the answer."""
     fallbacks: tuple[FallbackRecord, ...] = ()
     """Calls answered by a fallback."""
     notes: tuple[str, ...] = ()

@@ -25,20 +25,16 @@ class BatchItem(BudgetFields, Contract):
     key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,60}$")]
     """Suffix of the run id after the name of the batch."""
     question: Question
-    """The question."""
 
 
 class BatchOutcome(Contract):
     """Outcome of a question of a batch."""
 
     key: str
-    """Key of the question."""
     run: RunId
-    """Id of its run."""
     question: str
     """The question, shortened."""
     status: ItemStatus
-    """Status."""
     title: str = ""
     """Title of the report."""
     note: str = ""

@@ -27,7 +27,6 @@ class DiffStatement(Contract):
     topic: str
     """Heading of its section."""
     text: str
-    """The sentence."""
     status: ClaimStatus
     """Result of verification."""
     quotes: tuple[DiffQuote, ...] = ()
@@ -55,7 +54,6 @@ class CitedSource(Contract):
     uri: str
     """Path or URL."""
     title: str
-    """Title."""
 
 
 class ChangedConclusion(Contract):
@@ -88,7 +86,6 @@ class ChangedMetric(Contract):
     """A metric that differs."""
 
     name: str
-    """Name of the metric."""
     a: float | None
     """Value of the first run; null if it has none."""
     b: float | None
@@ -99,9 +96,7 @@ class DiffSide(Contract):
     """Content of only one of the two runs."""
 
     id: RunId
-    """Id of the run."""
     question: str
-    """Question of the run."""
     status: ResultStatus
     """Final status of the run."""
     findings: tuple[DiffStatement, ...] = ()

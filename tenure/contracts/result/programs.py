@@ -143,22 +143,18 @@ class TestRunRequest(Contract):
     __test__ = False  # not a pytest class
 
     run: RunId
-    """Id of the run."""
     attempt: int
     """Number of the attempt, which names the folder of its artifacts."""
     test_run: TestRun
-    """Candidate and tests."""
 
 
 class ProgramRequest(Contract):
     """A program to be run."""
 
     run: RunId
-    """Id of the run."""
     attempt: int
     """Number of the attempt, which names the folder of its artifacts."""
     program: Program
-    """The program."""
 
 
 class RepairRequest(Contract):

@@ -54,7 +54,6 @@ class BudgetRequest(Contract):
     """Request of a child workflow for budget."""
 
     reporter: str
-    """Workflow id of the child."""
     number: int
     """Number of the request, repeated in the grant."""
     minimum: BudgetAmounts
@@ -75,9 +74,7 @@ class BudgetGrant(Contract):
     """Answer of the run to a budget request."""
 
     number: int
-    """Number of the request."""
     amounts: BudgetAmounts = BudgetAmounts()
-    """Granted amounts."""
     exhausted: BudgetResource | None = None
     """Resource that is exhausted, so that nothing was granted; None otherwise."""
     budget_revision: int = 0

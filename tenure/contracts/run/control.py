@@ -52,7 +52,6 @@ class RunCommand(Contract):
     """A command to a run."""
 
     name: CommandName
-    """Name of the command."""
     text: str = ""
     """Feedback, or the answer to the run's question."""
     topic: str | None = None
@@ -69,7 +68,6 @@ class RunCommandReply(Contract):
     """Reply to an accepted command."""
 
     name: CommandName
-    """Name of the command."""
     effect: str
     """Effect of the command, in a sentence."""
 
@@ -89,7 +87,6 @@ class BudgetRevision(Contract):
     number: int = 0
     """Number of revisions; grants of earlier ones are void."""
     budget: BudgetBounds = BudgetBounds()
-    """The bounds."""
     by_effort: bool = False
     """Whether these are the bounds of the run's effort: a call then reserves its expected usage."""
     unasked: BudgetAmounts = BudgetAmounts()
@@ -108,7 +105,6 @@ class InputRequest(Contract):
     kind: Literal["plan", "clarification"]
     """Whether a plan waits for approval, or something is unclear."""
     text: str
-    """The question."""
     assumption: str
     """Assumption made without an answer."""
     deadline: str = ""
@@ -119,7 +115,6 @@ class InputReply(Contract):
     """Reply to a question of a run."""
 
     number: int
-    """Number of the question."""
     feedback: str = ""
     """Answer together with its question, as feedback; empty without an answer or if nothing is to be added."""
     text: str = ""

@@ -8,13 +8,6 @@ NotificationEvent = Literal["waiting", "finished", "failed"]
 """Event that is notified."""
 
 
-class NotificationSettings(Contract):
-    """Notification settings of a run."""
-
-    ui_url_prefix: str = ""
-    """URL of the run's page in the web UI up to the run id; empty if unknown."""
-
-
 class Notification(Contract):
     """A notification; it contains no text of a report."""
 
@@ -23,7 +16,6 @@ class Notification(Contract):
     id: RunId
     """Id of the run."""
     event: NotificationEvent
-    """Event."""
     status: str
     """Status of the run."""
     question: str

@@ -25,7 +25,6 @@ class RoleRequest(Contract, Generic[InputT]):
     """Request to a role; evidence travels by reference."""
 
     input: InputT
-    """Input of the role."""
     evidence: tuple[PassageRef, ...] = ()
     """Evidence, best first."""
     budget: CallBudget | None = None
@@ -38,6 +37,17 @@ class RoleRequest(Contract, Generic[InputT]):
     """Language of the output; empty for that of the question."""
     fresh: bool = False
     """Whether the model has to answer even if it has answered the same request before."""
+
+
+class TokenCounts(Contract):
+    """Tokens of model answers, as the server counts them."""
+
+    tokens_in: int = 0
+    """Prompt tokens."""
+    tokens_out: int = 0
+    """Completion tokens."""
+    tokens_cached: int = 0
+    """Prompt tokens that the server had in its cache."""
 
 
 class SavedUsage(Contract):
@@ -55,21 +65,14 @@ class SavedUsage(Contract):
     """Cost of these answers in US dollars; None if a model has no known price."""
 
 
-class RoleReply(Contract, Generic[OutputT]):
+class RoleReply(TokenCounts, Generic[OutputT]):
     """Output of a role with its cost."""
 
     output: OutputT
-    """Output of the role."""
     model: str
     """Model that answered; `offline` for the fallback."""
     model_calls: int = 0
     """Number of billed model answers, unusable ones included; 0 for the fallback alone."""
-    tokens_in: int = 0
-    """Prompt tokens in total."""
-    tokens_out: int = 0
-    """Completion tokens in total."""
-    tokens_cached: int = 0
-    """Prompt tokens that the server had in its cache."""
     cost_usd: float | None = None
     """Cost in US dollars; None if the model has no known price."""
     first_token_seconds: float | None = None
@@ -84,40 +87,26 @@ class RoleReply(Contract, Generic[OutputT]):
     """Sources of the passages in the prompt that contain such instructions."""
 
 
-class ModelAnswer(Contract):
+class ModelAnswer(TokenCounts):
     """A billed model answer of a call, usable or not."""
 
     text: str = ""
-    """Text of the answer."""
     problem: str = ""
     """Reason for a missing text."""
     model: str = ""
     """Model as named by the server."""
-    tokens_in: int = 0
-    """Prompt tokens."""
-    tokens_out: int = 0
-    """Completion tokens."""
-    tokens_cached: int = 0
-    """Prompt tokens that the server had in its cache."""
     first_token_seconds: float | None = None
     """Time to the first token; None if it was not streamed."""
 
 
-class StoredAnswer(Contract):
+class StoredAnswer(TokenCounts):
     """A valid answer to a request, with the usage of all answers that led to it."""
 
     text: str
-    """Text of the answer."""
     model: str
     """Model as named by the server."""
     model_calls: int = 1
     """Number of billed answers, unusable ones included."""
-    tokens_in: int = 0
-    """Prompt tokens."""
-    tokens_out: int = 0
-    """Completion tokens."""
-    tokens_cached: int = 0
-    """Prompt tokens that the server had in its cache."""
 
 
 class CallProgress(Contract):

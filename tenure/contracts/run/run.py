@@ -12,7 +12,6 @@ from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.run.budget import BudgetResource, Price
 from tenure.contracts.run.control import BudgetRevision, InputRequest, OutlineRevision
 from tenure.contracts.run.limit_fields import LimitFields
-from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.role_calls import SavedUsage
 from tenure.contracts.sandbox import InputFile
 
@@ -102,11 +101,10 @@ class RunRequest(Contract):
     tests: tuple[InputFile, ...] = ()
     """Tests that a program must pass."""
     limits: RunLimits = RunLimits()
-    """Limits of the run."""
     scheduled: bool = False
     """Whether the question is asked repeatedly, so that the report lists changes since the previous one."""
-    notifications: NotificationSettings | None = None
-    """Notification settings; None disables notifications."""
+    notifications: str | None = None
+    """URL of the run's page up to the run id, for notifications; empty if unknown, and None for no notifications."""
     memory: bool = False
     """Whether the run recalls and stores memories."""
 
@@ -131,18 +129,16 @@ class ControlState(Contract):
 
 
 class PartRequest(Contract):
-    """Start of a part of a run: what each child workflow needs."""
+    """Start of a child workflow of a run."""
 
     run: RunId
     """Workflow id of the run, which receives progress updates."""
     question: str
-    """Question of the run."""
     corpora: tuple[str, ...] = ()
     """Corpora to read."""
     databases: tuple[str, ...] = ()
     """Databases that may be queried."""
     limits: RunLimits
-    """Limits of the run."""
     control: ControlState = ControlState()
     """Control state at the start."""
 
@@ -151,7 +147,6 @@ class Feedback(Contract):
     """Feedback of a person to a run."""
 
     text: str = Field(min_length=1, max_length=4_000)
-    """Text of the feedback."""
     topic: str | None = None
     """Topic of the outline that it concerns; None for the whole report."""
 
@@ -271,7 +266,6 @@ class StepProgress(Contract):
     id: str
     """Name of the step within its plan."""
     kind: PlanStepKind = "search"
-    """Type of the step."""
     query: str
     """Query or task of the step, with inserted names."""
     status: StepStatus = "pending"
@@ -290,15 +284,12 @@ class RunProgress(Contract):
     """Answer of the `progress` query: small, and available at any time, also after the end."""
 
     id: RunId
-    """Id of the run."""
     question: str
-    """Question of the run."""
     mode: TaskMode = "UNDEFINED"
     """Path taken."""
     phase: RunPhase = "ingest"
     """Current phase."""
     status: RunStatus = "running"
-    """Status."""
     cycle: int = 0
     """Number of research cycles started."""
     revision: int = 0

@@ -6,8 +6,8 @@ from collections import Counter
 from tenure.algorithms.retrieval.relevance import cluster_vectors
 from tenure.algorithms.text.passage import Encoder
 from tenure.contracts.base import ChunkId, RunId
-from tenure.contracts.evidence.passages import SearchReply, SearchRequest
-from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
+from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.evidence.retrieval import GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
@@ -76,7 +76,7 @@ class Retrieval:
         """Return a dossier with further passages, as far as they fit, and with what surrounds the strongest ones."""
         return extend_dossier(self._store, self._model.dimensions, request)
 
-    def group_passages(self, request: GroupRequest) -> GroupReply:
+    def group_passages(self, request: GroupRequest) -> tuple[tuple[PassageRef, ...], ...]:
         """Cluster passages around the densest ones; omit passages that are similar to no other or are deleted."""
         by_chunk = {passage.chunk: passage for passage in request.passages}
         rows = self._store.read_rows_in(self._chunks.table, ["id", "vector"], "id", list(by_chunk))
@@ -84,7 +84,7 @@ class Retrieval:
         stored = [passage for passage in by_chunk.values() if passage.chunk in positions]
         vectors = self._chunks.load_vectors(rows)[[positions[passage.chunk] for passage in stored]]
         groups = cluster_vectors(vectors, MIN_GROUP_SIMILARITY, MIN_GROUP_SIZE, request.max_groups)
-        return GroupReply(groups=tuple(tuple(stored[member] for member in sorted(members)) for members in groups))
+        return tuple(tuple(stored[member] for member in sorted(members)) for members in groups)
 
     def analyze_candidates(self, request: AnalysisRequest) -> AnalysisReply:
         """Accept or reject the candidates of a research cycle, and store the accepted ones as findings."""

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 
 from tenure.algorithms.text.passage import Encoder
 from tenure.algorithms.text.sentences import stem_words
-from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
+from tenure.contracts.evidence.computing import ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.tables import (
     ColumnInfo,
     QueryReply,
     QueryRequest,
     TableInfo,
-    TablesReply,
     TablesRequest,
     get_database_corpus,
 )
@@ -101,7 +100,7 @@ class TableQueries:
         self._limits = SqlLimits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb)
         self._addresses = {name: address.get_secret_value() for name, address in settings.databases.items()}
 
-    def list_tables(self, request: TablesRequest) -> TablesReply:
+    def list_tables(self, request: TablesRequest) -> tuple[TableInfo, ...]:
         """Return the tables that a question may be about, under their SQL names.
 
         Files that cannot be opened are skipped, so that one broken file does not fail the question.
@@ -117,7 +116,7 @@ class TableQueries:
         ranked = sorted(found, key=lambda table: -_count_overlap(request.question, _list_words(table)))[:_MAX_TABLES]
         sources = [source.database for source in self._list_sources(request.corpora, request.databases)]
         mentioned = find_mentioned_values(request.question, ranked, sources, self._limits)
-        return TablesReply(tables=tuple(_to_table_info(table, mentioned) for table in ranked))
+        return tuple(_to_table_info(table, mentioned) for table in ranked)
 
     def query(self, request: QueryRequest) -> QueryReply:
         """Run one SELECT; an SQL error is returned in the reply, so that the query can be corrected."""
@@ -149,7 +148,7 @@ class TableQueries:
             return TableFileReply(problem=f"the result has more than {request.max_bytes:,} bytes as a file: {wanted}")
         return TableFileReply(text=text, tables=result.tables_read)
 
-    def store_computation(self, request: ComputationRequest) -> ComputationReply:
+    def store_computation(self, request: ComputationRequest) -> tuple[PassageRef, ...]:
         """Store the output of a program as a source, and return the passages with its figures.
 
         Nothing is stored if the tables were deleted: then there is no corpus that it could belong to.
@@ -157,14 +156,11 @@ class TableQueries:
         tables_read = {table for input_ in request.inputs for table in input_.tables}
         origins = _find_origins(tables_read, self._list_sources(request.corpora, request.databases))
         if not origins:
-            return ComputationReply()
+            return ()
         program = "\n".join([*(input_.sql for input_ in request.inputs), request.code])
         document = build_program_document(request, _describe_data(origins))
         figures = document.text.index(f"## {METHOD_HEADING}")
-        passages = self._store_document(
-            document, origins, f"program={hash_parts(program)[:16]}", request.question, figures
-        )
-        return ComputationReply(passages=passages)
+        return self._store_document(document, origins, f"program={hash_parts(program)[:16]}", request.question, figures)
 
     def _list_sources(self, corpora: Sequence[str], list_databases: Sequence[str]) -> list[TableSource]:
         return [*self._list_files(corpora), *self._list_databases(list_databases)]

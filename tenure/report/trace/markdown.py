@@ -112,7 +112,7 @@ def _remembered(memory: TracedMemory) -> Iterator[str]:
         yield f"`{run}`, related by its findings: {_counted(passages, 'passage')} taken over."
     yield from _listed("Queries already made", memory.queries)
     yield from _listed("Advice", memory.advice)
-    yield from _listed("Statements of a person, as evidence", memory.personal)
+    yield from _listed("Statements of a person, as evidence", (one.text for one in memory.personal))
     yield from _listed("Preferences", memory.preferences)
     if memory.facts:
         yield _block("**Facts to confirm**", map(_fact, memory.facts))

@@ -22,10 +22,8 @@ from temporalio.service import RPCError
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import (
     ArchiveProgress,
-    ArchiveReply,
     ArchiveReport,
     ArchiveRequest,
-    ArchiveSweepRequest,
     RunDescription,
 )
 from tenure.contracts.research.trace import WorkflowStatus
@@ -66,7 +64,7 @@ class RunArchiver:
     def __init__(self, client: Client, runs: ArchivedRuns) -> None:
         self._client, self._runs = client, runs
 
-    async def archive_run(self, request: ArchiveRequest) -> ArchiveReply:
+    async def archive_run(self, request: ArchiveRequest) -> int:
         """Archive a run when it has ended; a run that the server has removed is left out.
 
         Raises:
@@ -81,18 +79,16 @@ class RunArchiver:
             message = f"run {request.run} is not archived, since its archive {error}"
             raise ApplicationError(message, type=NOT_ARCHIVED, non_retryable=True) from error
 
-    async def _archive(self, request: ArchiveRequest) -> ArchiveReply:
+    async def _archive(self, request: ArchiveRequest) -> int:
         try:
             async with asyncio.timeout(END_TIMEOUT_SECONDS):
                 await ServerRun(self._client, request.run, request.execution).fetch_end()
             document = await collect_run(self._client, request.run, request.execution)
         except UnknownHistory:
-            return ArchiveReply()
-        return ArchiveReply(size=await asyncio.to_thread(self._save, document))
+            return 0
+        return await asyncio.to_thread(self._save, document)
 
-    async def archive_missing(
-        self, request: ArchiveSweepRequest, report: Callable[[ArchiveProgress], None]
-    ) -> ArchiveReport:
+    async def archive_missing(self, since: datetime | None, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
         """Archive ended runs that the archive lacks: those that were terminated, or lost their worker.
 
         Raises:
@@ -102,8 +98,8 @@ class RunArchiver:
         began = datetime.now(UTC)
         types = ", ".join(f"'{name}'" for name in ARCHIVED_WORKFLOWS)
         query = f"WorkflowType IN ({types}) AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
-        if request.since is not None:
-            query += f" AND CloseTime >= '{request.since.isoformat()}'"
+        if since is not None:
+            query += f" AND CloseTime >= '{since.isoformat()}'"
         ended = [(found.id, found.run_id) async for found in self._client.list_workflows(query)]
         known = await asyncio.to_thread(self._runs.find_executions, [run for _, run in ended])
         missing = [(id, run) for id, run in ended if run not in known]
@@ -123,7 +119,7 @@ class RunArchiver:
             known=len(ended) - len(missing),
             failed=tuple(failed),
             began=began,
-            all_listed=began if request.since is None else None,
+            all_listed=began if since is None else None,
         )
 
     def _save(self, document: ArchivedDocument) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from activities.mcp import McpActivities
 from tenure.contracts.base import ChunkId
 from tenure.contracts.choices import ReasoningChoice
-from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.contracts.run.run import RunRequest
@@ -488,8 +488,8 @@ def _act(tasks: Mapping[str, Sequence[Reply]]) -> Line:
 class _Related(Linked):
     """A knowledge base with one relation and without tables."""
 
-    def list_tables(self, request: TablesRequest) -> TablesReply:
-        return TablesReply()
+    def list_tables(self, request: TablesRequest) -> tuple[TableInfo, ...]:
+        return ()
 
 
 @dataclass

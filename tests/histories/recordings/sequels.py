@@ -6,7 +6,6 @@ from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.research.fork import ForkRunRequest
 from tenure.contracts.result.ask import AskRequest, Exchange, Thread
 from tenure.contracts.result.batch import BatchItem, BatchRequest
-from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import Feedback
 from tenure.notifications import Notifier
 from tenure.runs.fork import read_origin
@@ -113,17 +112,12 @@ async def ask_web(recorder: Recorder) -> None:
 
 
 async def ask_without_evidence(recorder: Recorder) -> None:
-    """Record a follow-up question that the documents do not answer, paused and resumed."""
+    """Record a follow-up question that the documents do not answer."""
     request = ASK.model_copy(
         update={"question": UNANSWERED, "limits": SHORT.limits.model_copy(update={"min_relevance": 0.9})}
     )
-    held = Held({"question": UNANSWERED})
-    async with recorder.serve(ScriptedChat(story(question_rewriter=held)), MemoryKnowledge(dict(KITCHEN))):
-        handle = await recorder.start(AskWorkflow.run, request)
-        await held.reached.wait()
-        await handle.signal(AskWorkflow.pause)
-        held.released.set()
-        await handle.signal(AskWorkflow.resume)
+    async with recorder.serve(ScriptedChat(story()), MemoryKnowledge(dict(KITCHEN))):
+        await recorder.start(AskWorkflow.run, request)
         await recorder.wait_for_end()
 
 
@@ -204,7 +198,7 @@ async def notifications(recorder: Recorder) -> None:
 
     with Receiver() as receiver:
         receiver.answers = [503, 204]
-        request = limit(SHORT, approve_plan=True).model_copy(update={"notifications": NotificationSettings()})
+        request = limit(SHORT, approve_plan=True).model_copy(update={"notifications": ""})
         await recorder.run(ScriptedChat(story()), request, act, notifier=Notifier(receiver.url))
 
 
@@ -212,13 +206,13 @@ async def notifications_failed(recorder: Recorder) -> None:
     """Record the notification of a failed run, which its receiver rejects."""
     with Receiver() as receiver:
         receiver.answers = [404] * 20
-        request = SHORT.model_copy(update={"notifications": NotificationSettings()})
+        request = SHORT.model_copy(update={"notifications": ""})
         await recorder.run(ScriptedChat(story(router=refuse)), request, notifier=Notifier(receiver.url))
 
 
 async def notifications_of_a_batch(recorder: Recorder) -> None:
     """Record the notification of a batch."""
-    shared = SHORT.model_copy(update={"notifications": NotificationSettings(), "ingest": ()})
+    shared = SHORT.model_copy(update={"notifications": "", "ingest": ()})
     request = BatchRequest(shared=shared, items=(BatchItem(key="1", question=UNANSWERED),))
     with Receiver() as receiver:
         async with recorder.serve(None, MemoryKnowledge(dict(KITCHEN)), notifier=Notifier(receiver.url)):

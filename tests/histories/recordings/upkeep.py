@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tenure.contracts.evidence.corpora import CorpusRequest, EmbedRequest, IngestRequest
+from tenure.contracts.evidence.corpora import CorpusRequest, IngestRequest
 from tenure.contracts.evidence.tables import SqlRequest
 from tenure.contracts.knowledge.graph import RelatedRequest
 from tenure.contracts.knowledge.memory import (
@@ -60,7 +60,7 @@ async def embed(recorder: Recorder) -> None:
     """Record an embedding that is paused, resumed, and cancelled at last."""
     knowledge = ColdKnowledge()
     async with recorder.serve(None, knowledge):
-        handle = await recorder.start(EmbedWorkflow.run, EmbedRequest(corpus="kitchen"))
+        handle = await recorder.start(EmbedWorkflow.run, "kitchen")
         await knowledge.embedding()
         await handle.signal(EmbedWorkflow.pause)
         await wait_for_event(handle, lambda event: event.HasField("activity_task_canceled_event_attributes"))

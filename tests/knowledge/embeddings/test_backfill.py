@@ -15,7 +15,6 @@ from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.choices import SearchMode
 from tenure.contracts.evidence.corpora import (
-    EmbedRequest,
     IngestProgress,
     IngestReport,
     IngestRequest,
@@ -34,7 +33,7 @@ from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import RUN_ALL, exhaustive, slow
 
-EMBED = EmbedRequest(corpus="c")
+EMBED = "c"
 
 CHUNKS = 1800
 """Chunks of the fixture's documents."""
@@ -230,13 +229,12 @@ def test_cancelled_embedding_is_continued(cold: KnowledgeBase, many: Path, uri: 
 
 _KILLED = """
 import sys
-from tenure.contracts.evidence.corpora import EmbedRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.word_vectors import DyingVectors
 
 base = KnowledgeBase(sys.argv[1], DyingVectors(), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=100_000))
-base.corpora.embed(EmbedRequest(corpus="c"), lambda progress: None)
+base.corpora.embed("c", lambda progress: None)
 """
 
 

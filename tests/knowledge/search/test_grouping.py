@@ -31,8 +31,8 @@ def test_similar_passages_form_a_group(knowledge: KnowledgeBase, ingest: Ingest,
 
     def numbers(request: GroupRequest) -> list[str]:
         names: dict[PassageRef, str] = {ref: number for number, ref in by_number.items()}
-        return ["".join(names[ref] for ref in group) for group in knowledge.retrieval.group_passages(request).groups]
+        return ["".join(names[ref] for ref in group) for group in knowledge.retrieval.group_passages(request)]
 
     assert numbers(GroupRequest(passages=(*asked, reference(0.5, "gone")))) == ["465", "21"]
     assert numbers(GroupRequest(passages=asked, max_groups=1)) == ["465"]
-    assert knowledge.retrieval.group_passages(GroupRequest(passages=())).groups == ()
+    assert knowledge.retrieval.group_passages(GroupRequest(passages=())) == ()

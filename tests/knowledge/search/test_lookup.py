@@ -122,7 +122,7 @@ def test_only_documents_make_a_url_known(tmp_path: Path, ingest: Ingest, knowled
             output=URL,
             corpora=("c",),
         )
-    ).passages
+    )
     results = [passages[0].source for passages in (calculated, answered, selected, printed)]
 
     assert is_known(knowledge, "HTTPS://Bakery.example:443/bread?kind=rye", document)

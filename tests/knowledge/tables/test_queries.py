@@ -40,7 +40,7 @@ def asked(knowledge: KnowledgeBase, sql: str = SQL, **fields: object) -> QueryRe
 @slow
 def test_tables_are_offered_with_their_columns_and_values(sales: Path, knowledge: KnowledgeBase) -> None:
     """Names, types and values of columns are returned, and whether the list of values is complete."""
-    (table,) = knowledge.tables.list_tables(TablesRequest(question="What is the total revenue?", corpora=("c",))).tables
+    (table,) = knowledge.tables.list_tables(TablesRequest(question="What is the total revenue?", corpora=("c",)))
     region, _, revenue, _ = table.columns
 
     assert (table.name, table.rows) == ("sales", 4)
@@ -122,7 +122,7 @@ def test_corpus_without_tables_offers_none(docs: Path, ingest: Ingest, knowledge
     """No table is offered, and a query returns an error."""
     ingest(docs)
 
-    assert knowledge.tables.list_tables(TablesRequest(question="Why?", corpora=("c",))).tables == ()
+    assert knowledge.tables.list_tables(TablesRequest(question="Why?", corpora=("c",))) == ()
     assert asked(knowledge).problem == "there are no tables in c"
     assert knowledge.tables.query(QueryRequest(sql=SQL, corpora=())).problem == "there are no tables in what was named"
 
@@ -138,9 +138,7 @@ def test_tables_that_match_the_question_are_offered_first(
     ingest(tmp_path)
     (tmp_path / "town0.csv").write_bytes(b"\x00\xff\x00")
 
-    offered = knowledge.tables.list_tables(
-        TablesRequest(question="What is the revenue of a product?", corpora=("c",))
-    ).tables
+    offered = knowledge.tables.list_tables(TablesRequest(question="What is the revenue of a product?", corpora=("c",)))
 
     assert offered[0].name == "sales"
     assert len(offered) <= 8
@@ -151,7 +149,7 @@ def test_missing_file_is_skipped(sales: Path, knowledge: KnowledgeBase) -> None:
     """A file deleted after its ingestion offers no table and raises no error."""
     (sales / "sales.csv").unlink()
 
-    assert knowledge.tables.list_tables(TablesRequest(question="total revenue", corpora=("c",))).tables == ()
+    assert knowledge.tables.list_tables(TablesRequest(question="total revenue", corpora=("c",))) == ()
     assert "cannot be opened" in asked(knowledge).problem
 
 
@@ -216,7 +214,7 @@ def computation(**others: object) -> ComputationRequest:
 @slow
 def test_program_output_is_stored_with_its_code(sales: Path, knowledge: KnowledgeBase) -> None:
     """Figures can be cited; the source also contains query, code and files."""
-    passages = knowledge.corpora.load_passages(knowledge.tables.store_computation(computation()).passages)
+    passages = knowledge.corpora.load_passages(knowledge.tables.store_computation(computation()))
     (source,) = knowledge.corpora.load_sources([passages[0].source]).values()
 
     assert "spread of the total: 49.5" in "".join(p.text for p in passages)
@@ -239,7 +237,7 @@ def test_the_same_program_leaves_one_source(sales: Path, knowledge: KnowledgeBas
 
 def test_computation_over_deleted_tables_is_not_stored(knowledge: KnowledgeBase, uri: str) -> None:
     """After its corpus was dropped a result is not stored."""
-    assert knowledge.tables.store_computation(computation()).passages == ()
+    assert knowledge.tables.store_computation(computation()) == ()
     assert Store(uri).count_rows(SOURCES) == 0
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
 from tests.roles.invalid_actions import build_action
@@ -22,8 +22,8 @@ class Sales(MemoryKnowledge):
 
     queries: list[QueryRequest] = field(default_factory=list)
 
-    def list_tables(self, request: TablesRequest) -> TablesReply:
-        return TablesReply(tables=(SALES,))
+    def list_tables(self, request: TablesRequest) -> tuple[TableInfo, ...]:
+        return (SALES,)
 
     def query(self, request: QueryRequest) -> QueryReply:
         self.queries.append(request)

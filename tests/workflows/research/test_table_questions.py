@@ -7,10 +7,10 @@ from typing import Any
 from markdown_it import MarkdownIt
 from temporalio.client import WorkflowHandle
 
-from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
+from tenure.contracts.evidence.computing import ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.contracts.sandbox import Artifact, Program, SandboxOutcome
 from tenure.knowledge.base import KnowledgeBase
@@ -68,8 +68,8 @@ class Tabular(MemoryKnowledge):
     kept: list[ComputationRequest] = field(default_factory=list)
     rows: str = "day,sold\n1,3\n2,5\n3,7\n"
 
-    def list_tables(self, request: TablesRequest) -> TablesReply:
-        return TablesReply(tables=(SALES,))
+    def list_tables(self, request: TablesRequest) -> tuple[TableInfo, ...]:
+        return (SALES,)
 
     def query(self, request: QueryRequest) -> QueryReply:
         return QueryReply()
@@ -80,12 +80,12 @@ class Tabular(MemoryKnowledge):
             return TableFileReply(problem="there is no column salt")
         return TableFileReply(text=self.rows, tables=("sales",))
 
-    def store_computation(self, request: ComputationRequest) -> ComputationReply:
+    def store_computation(self, request: ComputationRequest) -> tuple[PassageRef, ...]:
         self.kept.append(request)
         self.documents["program"] = Source(uri="kitchen/sales.csv#program=1", title=request.title, text=request.output)
         (passage,) = (p for p in self._passages() if p.source == "program")
         ref = PassageRef(chunk=passage.chunk, source=passage.source, score=1.0, relevance=0.9)
-        return ComputationReply(passages=(ref,))
+        return (ref,)
 
 
 class Draftsman(ScriptedSandbox):

@@ -14,7 +14,7 @@ from activities.mcp import McpActivities
 from activities.web import WebActivities
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
-from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
+from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.knowledge.graph import EntityRelation, RelatedReply, RelatedRequest, RelationEvidence
 from tenure.contracts.research.spiral import PlanStep, SubagentRequest
@@ -80,7 +80,7 @@ class Linked(MemoryKnowledge):
             raise InvalidSearch("this query is refused")
         return super().search(request)
 
-    def list_tables(self, request: TablesRequest) -> TablesReply:
+    def list_tables(self, request: TablesRequest) -> tuple[TableInfo, ...]:
         raise InvalidSearch("there is no such database")
 
     def find_relations(self, request: RelatedRequest) -> RelatedReply:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesReply, TablesRequest
+from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskRequest, Exchange, Thread
 from tenure.contracts.run.run import RunLimits
 from tenure.sources.document.document import Document
@@ -144,9 +144,9 @@ async def test_a_follow_up_question_computes_with_the_answer_of_the_report(servi
 class Sold(MemoryKnowledge):
     """A knowledge base with one table, of which a query is the answer."""
 
-    def list_tables(self, request: TablesRequest) -> TablesReply:
+    def list_tables(self, request: TablesRequest) -> tuple[TableInfo, ...]:
         column = ColumnInfo(name="loaves", kind="number", examples=("3", "5"))
-        return TablesReply(tables=(TableInfo(name="sales", columns=(column,), rows=2),))
+        return (TableInfo(name="sales", columns=(column,), rows=2),)
 
     def query(self, request: QueryRequest) -> QueryReply:
         document = Document(title=request.title, text="The sum of loaves of the sales is 8.", kind="prose")

@@ -284,7 +284,7 @@ async def test_the_statement_of_a_person_is_cited_in_the_report(serving: Serving
     assert result.short_answer and result.short_answer.text == "Orion team"
     assert result.sources[0].uri == "memory:ab"
     assert any("1 statement of a person" in note for note in result.notes)
-    assert traced and traced.personal == (OWNED,)
+    assert traced and [one.text for one in traced.personal] == [OWNED]
 
 
 PREFERENCES = ("We use metric units", "Dates as in ISO 8601")

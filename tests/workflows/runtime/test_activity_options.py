@@ -39,7 +39,7 @@ def test_no_step_of_a_run_ends_because_no_worker_was_there() -> None:
     limited = {name for name, options in ACTIVITY_OPTIONS.items() if "schedule_to_close_timeout" in options}
 
     assert limited == {
-        *("compact_tables", "refresh_indexes", "remove_old_versions", "consolidate_memories", "archive_missing_runs"),
+        *("maintain_tables", "consolidate_memories", "archive_missing_runs"),
         *("manage_corpora", "forget_memories", "list_memories", "write_memory"),
     }
     assert "schedule_to_close_timeout" not in MODEL_CALL

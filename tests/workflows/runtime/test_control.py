@@ -5,17 +5,19 @@ import uuid
 from temporalio import workflow
 from temporalio.testing import WorkflowEnvironment
 
-from tenure.contracts.base import Contract
-from tenure.contracts.run.run import ControlState, Feedback
+from tenure.contracts.base import RunId
+from tenure.contracts.run.run import ControlState, Feedback, PartRequest, RunLimits
 from tests.support.workers import PatientWorker
 from workflows.plugin import create_workflow_runner
 from workflows.runtime.control import ControllableWorkflow
 
 
-class StartRequest(Contract):
+class StartRequest(PartRequest):
     """Request of both workflows."""
 
-    control: ControlState = ControlState()
+    run: RunId = RunId("run")
+    question: str = "How is bread made?"
+    limits: RunLimits = RunLimits()
     feedback: tuple[Feedback, ...] = ()
 
 
@@ -47,8 +49,8 @@ class Parent(ControllableWorkflow):
     async def run(self, request: StartRequest) -> list[str]:
         await workflow.wait_condition(lambda: self.is_finishing and bool(self.feedback_items))
         name = f"{workflow.info().workflow_id}/child"
-        child = await self.start_child("child", Child.run, request, name, "waits", len(request.feedback))
-        received: list[str] = await child
+        async with self.run_child(Child.run, request, name, "waits", len(request.feedback)) as child:
+            received: list[str] = await child
         await workflow.wait_condition(workflow.all_handlers_finished)
         return received
 
@@ -60,7 +62,7 @@ async def test_feedback_during_the_start_of_a_child_reaches_it_once(server: Work
         server.client, task_queue=name, workflows=[Parent, Child], workflow_runner=create_workflow_runner()
     ):
         handle = await server.client.start_workflow(Parent.run, StartRequest(), id=name, task_queue=name)
-        await handle.signal(Parent.finish)
+        await handle.signal(Parent.update_control, ControlState(finishing=True))
         await handle.signal(Parent.feedback, Feedback(text="Mind the oven."))
         received = await handle.result()
 

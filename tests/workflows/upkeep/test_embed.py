@@ -10,7 +10,6 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureEr
 
 from tenure.contracts.evidence.corpora import (
     EmbedReport,
-    EmbedRequest,
     IngestProgress,
     IngestReport,
     IngestRequest,
@@ -53,15 +52,15 @@ class ColdKnowledge(MemoryKnowledge):
         return EmbedReport(corpus=request.corpus, chunks=4, embedded=4, pending=5)
 
     def embed(
-        self, request: EmbedRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+        self, corpus: str, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> EmbedReport:
-        self.embeddings.append(request.corpus)
+        self.embeddings.append(corpus)
         self.begun.release()
         while not self.released.wait(0.05):
             report(IngestProgress(stage="embedding", embedded=3, to_embed=9))
             if cancelled():
                 raise WorkCancelled("stopped")
-        return EmbedReport(corpus=request.corpus, chunks=9, embedded=8, seconds=2.0)
+        return EmbedReport(corpus=corpus, chunks=9, embedded=8, seconds=2.0)
 
     async def embedding(self) -> None:
         """Wait until another embedding has started."""
@@ -135,7 +134,7 @@ async def test_paused_embedding_continues_after_the_resume(serving: Serving) -> 
     knowledge, corpus = ColdKnowledge(), uuid4().hex[:8]
     async with serving(None, knowledge) as stage:
         handle = await stage.client.start_workflow(
-            EmbedWorkflow.run, EmbedRequest(corpus=corpus), id=f"embed-{corpus}", task_queue=TENURE_QUEUE
+            EmbedWorkflow.run, corpus, id=f"embed-{corpus}", task_queue=TENURE_QUEUE
         )
         await knowledge.embedding()
         for signal in (EmbedWorkflow.pause, EmbedWorkflow.pause, EmbedWorkflow.resume, EmbedWorkflow.resume):
@@ -153,7 +152,7 @@ async def test_cancelled_embedding_ends_as_cancelled(serving: Serving) -> None:
     knowledge, corpus = ColdKnowledge(), uuid4().hex[:8]
     async with serving(None, knowledge) as stage:
         handle = await stage.client.start_workflow(
-            EmbedWorkflow.run, EmbedRequest(corpus=corpus), id=f"embed-{corpus}", task_queue=TENURE_QUEUE
+            EmbedWorkflow.run, corpus, id=f"embed-{corpus}", task_queue=TENURE_QUEUE
         )
         await knowledge.embedding()
         await handle.cancel()

@@ -9,7 +9,7 @@ from temporalio.client import Client, ScheduleOverlapPolicy
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
-from tenure.contracts.knowledge.maintenance import MaintenanceReport
+from tenure.contracts.knowledge.maintenance import MaintenanceStepReport
 from tenure.settings import Settings
 from tenure.temporal.schedules import make_upkeep_id, schedule_upkeep
 from tests.conftest import Serving
@@ -25,7 +25,7 @@ async def test_steps_are_executed_in_order(serving: Serving) -> None:
         handle = await stage.client.start_workflow(
             MaintenanceWorkflow.run, id=f"maintenance-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
         )
-        report: MaintenanceReport = await handle.result()
+        report: list[MaintenanceStepReport] = await handle.result()
         history = await handle.fetch_history()
         page = await handle.query("__temporal_workflow_metadata")
     started = [
@@ -34,8 +34,8 @@ async def test_steps_are_executed_in_order(serving: Serving) -> None:
         if event.HasField("activity_task_scheduled_event_attributes")
     ]
 
-    assert started == ["compact_tables", "refresh_indexes", "remove_old_versions"]
-    assert [step.step for step in report.steps] == ["compact", "index", "clean"]
+    assert started == ["maintain_tables"] * 3
+    assert [step.step for step in report] == ["compact", "index", "clean"]
     assert "build and refresh indexes: 1 tables, 2 changes" in str(page)
     assert "cannot be read" in str(page)
 

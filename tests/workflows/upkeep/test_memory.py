@@ -11,7 +11,7 @@ from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.knowledge.memory import (
-    ConsolidationReport,
+    ConsolidationStepReport,
     ForgetRequest,
     MemoriesRequest,
     MemoryReply,
@@ -46,14 +46,14 @@ async def test_memories_are_consolidated_and_listed(serving: Serving, tmp_path: 
     )
     async with serving(None, cast(Any, knowledge)) as stage:
         ids = [f"{name}-{uuid4().hex[:8]}" for name in ("consolidation", "memory")]
-        report: ConsolidationReport = await stage.client.execute_workflow(
+        report: list[ConsolidationStepReport] = await stage.client.execute_workflow(
             ConsolidationWorkflow.run, id=ids[0], task_queue=TENURE_QUEUE
         )
         reply: MemoryReply = await stage.client.execute_workflow(
             MemoryWorkflow.run, request, id=ids[1], task_queue=TENURE_QUEUE
         )
 
-    assert [step.step for step in report.steps] == ["embed", "promote", "compare", "abstract", "forget"]
+    assert [step.step for step in report] == ["embed", "promote", "compare", "abstract", "forget"]
     assert (reply.forgotten.forgotten, reply.page.total) == (1, 2)
     assert [one.memory.text for one in reply.found.memories] == ["Bees dance."]
 

@@ -8,7 +8,7 @@ import pytest
 from temporalio.client import WorkflowFailureError, WorkflowHandle
 
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.notifications import Notification, NotificationSettings
+from tenure.contracts.run.notifications import Notification
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tenure.notifications import Notifier
@@ -22,7 +22,7 @@ REQUEST = RunRequest(
     question="How is bread made?",
     corpora=("kitchen",),
     limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0),
-    notifications=NotificationSettings(ui_url_prefix="http://ui/"),
+    notifications="http://ui/",
 )
 
 

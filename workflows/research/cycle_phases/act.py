@@ -224,13 +224,9 @@ async def _search_once(loop: ResearchLoop, request: SubagentRequest) -> Subagent
 
 async def _run_subagent(loop: ResearchLoop, request: SubagentRequest, child_id: str) -> SubagentResult:
     """Carry out a task in a workflow of its own."""
-    parent = loop.parent
-    try:
-        child = await parent.start_child(child_id, SubagentWorkflow.run, request, child_id, request.step.query)
+    async with loop.parent.run_child(SubagentWorkflow.run, request, child_id, request.step.query) as child:
         with loop.clients.progress.track_long_step():
             result: SubagentResult = await child
-    finally:
-        parent.children.pop(child_id, None)
     loop.clients.progress.report_end_of(result.progress)
     return result
 
@@ -316,14 +312,7 @@ def choose_contrastive(loop: ResearchLoop, step: PlanStep) -> StrategyChoice | N
 
 
 def _record_result(loop: ResearchLoop, request: SubagentRequest, step: PlanStep, result: SubagentResult) -> None:
-    """Record the queries of a task, what they found, and its strategy.
-
-    Args:
-        loop: the research loop.
-        request: request of the task.
-        step: the step as it was executed.
-        result: result of the task.
-    """
+    """Record the queries of a task, what they found, and its strategy."""
     loop.clients.record.fallbacks.extend(result.fallbacks)
     loop.state = research_state.rename_query(loop.state, request.step.query, step.query)
     for query in result.queries:

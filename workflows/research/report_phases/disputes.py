@@ -17,7 +17,6 @@ with workflow.unsafe.imports_passed_through():
         DisputeSide,
         DisputeSource,
         PositionEvidence,
-        SourceStandingRequest,
     )
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
     from tenure.contracts.run.run import RunPhase
@@ -160,18 +159,12 @@ async def _decide(context: ReportContext, dispute: Dispute, passages: tuple[Pass
     further = [passage for passage in passages if passage.source not in known]
     found = await dispute.judge(further) if further else ()
     sources = (*dispute.sources, *found)
-    reply = await context.clients.execute_activity(
-        KnowledgeActivities.compare_sources,
-        SourceStandingRequest(
-            sources=tuple(
-                dict.fromkeys(
-                    (*(source.citation.source for source in sources), *(passage.source for passage in further))
-                )
-            )
-        ),
-        summary=dispute.subject,
+    cited = (source.citation.source for source in sources)
+    compared = dict.fromkeys((*cited, *(passage.source for passage in further)))
+    standings = await context.clients.execute_activity(
+        KnowledgeActivities.compare_sources, tuple(compared), summary=dispute.subject
     )
-    return decide_dispute(sources, reply.standings, dispute.query, is_exclusive=dispute.is_exclusive)
+    return decide_dispute(sources, standings, dispute.query, is_exclusive=dispute.is_exclusive)
 
 
 def _leave_open(dispute: Dispute, reason: str) -> DisputeOutcome:

@@ -10,9 +10,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.trace import TracedOutline
     from workflows.research.spiral import SpiralWorkflow
 
-SPIRAL = "/spiral"
-"""Name of the research loop among the child workflows; no heading has this form."""
-
 
 async def gather(context: ReportContext) -> None:
     """Run the research loop, which may change the outline."""
@@ -22,18 +19,9 @@ async def gather(context: ReportContext) -> None:
     headings = tuple(topic.heading for topic in spiral_request.outline)
     parent.log.add(TracedOutline(headings=headings, effort=spiral_request.effort))
     spiral_request = spiral_request.model_copy(update={"progress": await context.clients.progress.read_unsent()})
-    child = await parent.start_child(
-        SPIRAL,
-        SpiralWorkflow.run,
-        spiral_request,
-        f"{request.run}/spiral",
-        request.question,
-        len(request.feedback),
-    )
-    try:
+    child_id, known = f"{request.run}/spiral", len(spiral_request.feedback)
+    async with parent.run_child(SpiralWorkflow.run, spiral_request, child_id, request.question, known) as child:
         research: SpiralResult = await child
-    finally:
-        del parent.children[SPIRAL]
     context.clients.progress.report_end_of(research.progress)
     context.state = context.state.with_research(research)
     context.clients.record.fallbacks.extend(research.state.fallbacks)

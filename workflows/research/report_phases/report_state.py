@@ -112,12 +112,7 @@ class ReportState:
         return replace(self, topics=(*self.topics, *added))
 
     def with_text(self, text: ReportText, feedback: Mapping[str, Sequence[str]]) -> "ReportState":
-        """Return the state with a new version of the report.
-
-        Args:
-            text: the report.
-            feedback: headings of the sections that feedback concerns, by the text of the feedback that was considered.
-        """
+        """Return the state with a new version, for which feedback on some headings was considered."""
         before, now = self.text.sections, text.sections
         changed = {heading for heading in now if now[heading] != before.get(heading)}
         considered = {

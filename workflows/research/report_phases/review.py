@@ -10,7 +10,6 @@ from workflows.runtime.model_client import MODEL_BUDGETS
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from tenure.algorithms.writing import manuscript
-    from tenure.contracts.evidence.disputes import ContradictionRequest
     from tenure.contracts.research.report import Critique
 
 
@@ -47,8 +46,6 @@ async def _find_contradictions(context: ReportContext) -> None:
     sided = manuscript.list_sided_passages(context.state.research.positions)
     passages = manuscript.add_new_passages(context.state.dossier.passages, sided)
     found = await context.clients.execute_activity(
-        KnowledgeActivities.find_contradictions,
-        ContradictionRequest(passages=passages),
-        summary=f"{len(passages)} passages",
+        KnowledgeActivities.find_contradictions, passages, summary=f"{len(passages)} passages"
     )
-    context.update(contradictions=manuscript.merge_contradictions(found.found, context.state.contradictions))
+    context.update(contradictions=manuscript.merge_contradictions(found, context.state.contradictions))

@@ -19,12 +19,12 @@ async def search_by_groups(session: SearchSession) -> None:
     (broad,) = await session.search(question, k=PASSAGES_OF_BROAD_SEARCH)
     if not broad or session.is_stopped():
         return
-    grouped = await session.clients.execute_activity(
+    groups = await session.clients.execute_activity(
         KnowledgeActivities.group_passages,
         GroupRequest(passages=broad, max_groups=MAX_GROUPS),
         summary=f"{len(broad)} passages for {question}",
     )
-    queries = await asyncio.gather(*(session.refine_query(group, "narrow") for group in grouped.groups))
+    queries = await asyncio.gather(*(session.refine_query(group, "narrow") for group in groups))
     await session.search(*filter(None, dict.fromkeys(queries)), k=PASSAGES_OF_CLOSE_SEARCH)
 
 

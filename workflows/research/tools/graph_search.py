@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from activities.graph import GraphActivities
+from activities.knowledge import KnowledgeActivities
 from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
 from tenure.contracts.research.tools import Observation, ShortText, ToolArguments
 from workflows.research.tool import Tool
@@ -31,7 +31,9 @@ class GraphSearchArguments(ToolArguments):
 async def search_graph(context: ToolContext, arguments: GraphSearchArguments) -> Observation:
     """List the relations of an entity, then search along its links."""
     request = RelatedRequest(entity=arguments.entity, corpora=context.task.corpora, limit=arguments.k)
-    related = await context.clients.execute_activity(GraphActivities.find_relations, request, summary=arguments.entity)
+    related = await context.clients.execute_activity(
+        KnowledgeActivities.find_relations, request, summary=arguments.entity
+    )
     return await context.search(arguments.query, arguments.k, "graph", preface=_render_relations(related))
 
 
