@@ -119,8 +119,7 @@ if TYPE_CHECKING:
 
 GRACEFUL_SHUTDOWN_TIMEOUT = timedelta(seconds=10)
 """Time that activities may continue after the worker is asked to stop; calls of models and MCP servers have the time of
-the settings, since they are paid or cannot be repeated.
-"""
+the settings, since they are paid or cannot be repeated."""
 
 UNREACHABLE_EXIT_CODE = 4
 """Exit code if the Temporal server or the knowledge base is unreachable."""
@@ -348,12 +347,9 @@ async def serve(
 ) -> None:
     """Serve the queues until the process receives a signal to stop.
 
-    Args:
-        settings: settings of the worker.
-        queues: task queues to serve.
-        build_id: version of the code, or an empty text for a worker without versioning.
-        becomes_current: whether new runs use this version once the server accepts it, unless another version has
-            replaced it: a worker that starts again in a rolling update or after a crash takes nothing back.
+    A worker without versioning has no build id. If the version becomes current, new runs use it once the server accepts
+    it, unless another version has replaced it: a worker that starts again in a rolling update or after a crash takes
+    nothing back.
 
     Raises:
         VersioningRefused: the server has no Worker Versioning, or does not allow the change.

@@ -11,7 +11,8 @@ from temporalio.service import RPCError
 
 from activities.errors import translate_errors
 from activities.heartbeat import send_heartbeats
-from tenure.contracts.knowledge.archive import ArchiveProgress, ArchiveReport, ArchiveRequest
+from tenure.contracts.knowledge.archive import ArchiveReport, ArchiveRequest
+from tenure.contracts.knowledge.maintenance import UpkeepProgress
 
 SERVER_UNAVAILABLE = "ServerUnavailable"
 """The Temporal server does not answer a request of an activity; the activity is retried."""
@@ -23,7 +24,7 @@ class Archiver(Protocol):
     async def archive_run(self, request: ArchiveRequest) -> int:
         """Archive one run when it has ended; return its size, or 0 if the server has removed it."""
 
-    async def archive_missing(self, since: datetime | None, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
+    async def archive_missing(self, since: datetime | None, report: Callable[[UpkeepProgress], None]) -> ArchiveReport:
         """Archive ended runs that the archive lacks: those that ended after a time, or all that the server has."""
 
 
@@ -43,10 +44,10 @@ class ArchiveActivities:
 
     @activity.defn
     async def archive_missing_runs(self, since: datetime | None) -> ArchiveReport:
-        """Archive ended runs that the archive lacks; the heartbeat's details are an `ArchiveProgress`."""
-        progress = ArchiveProgress()
+        """Archive ended runs that the archive lacks; the heartbeat's details are an `UpkeepProgress`."""
+        progress = UpkeepProgress()
 
-        def update(latest: ArchiveProgress) -> None:
+        def update(latest: UpkeepProgress) -> None:
             nonlocal progress
             progress = latest
 

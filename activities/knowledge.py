@@ -38,7 +38,7 @@ from tenure.contracts.evidence.retrieval import GroupRequest, RecallReply, Recal
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
 from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
-from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
+from tenure.contracts.knowledge.maintenance import MaintenanceStep, MaintenanceStepReport, UpkeepProgress
 from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
@@ -206,8 +206,8 @@ class KnowledgeActivities:
 
     @activity.defn
     def maintain_tables(self, step: MaintenanceStep) -> MaintenanceStepReport:
-        """Execute one step of a maintenance; the heartbeat's details are a `MaintenanceProgress`."""
-        with translate_errors(), HeartbeatThread(MaintenanceProgress(step=step)) as heartbeat:
+        """Execute one step of a maintenance; the heartbeat's details are a `UpkeepProgress`."""
+        with translate_errors(), HeartbeatThread(UpkeepProgress(step=step)) as heartbeat:
             return self._knowledge.maintenance.run_step(step, heartbeat.update, activity.is_cancelled)
 
 
@@ -218,16 +218,12 @@ def _build_reply(found: Sequence[SearchReply | Exception]) -> SearchBatchReply:
         Exception: the first error that another attempt may not have, else the first one if all searches failed.
     """
     errors = [error for error in found if isinstance(error, Exception)]
-    passing = [error for error in errors if not _is_permanent(error)]
+    passing = [error for error in errors if not (isinstance(error, ApplicationError) and error.non_retryable)]
     if passing and not is_last_attempt():
         raise passing[0]
     if len(errors) == len(found):
         raise errors[0]
     return SearchBatchReply(replies=tuple(_describe_error(one) if isinstance(one, Exception) else one for one in found))
-
-
-def _is_permanent(error: Exception) -> bool:
-    return isinstance(error, ApplicationError) and error.non_retryable
 
 
 def _describe_error(error: Exception) -> FailedSearch:

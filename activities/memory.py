@@ -6,8 +6,8 @@ from temporalio import activity
 
 from activities.errors import translate_errors
 from activities.heartbeat import HeartbeatThread
+from tenure.contracts.knowledge.maintenance import UpkeepProgress
 from tenure.contracts.knowledge.memory import (
-    ConsolidationProgress,
     ConsolidationRequest,
     ConsolidationStepReport,
     ForgetReply,
@@ -68,8 +68,8 @@ class MemoryActivities:
 
     @activity.defn
     def consolidate_memories(self, request: ConsolidationRequest) -> ConsolidationStepReport:
-        """Execute one step of a consolidation; the heartbeat's details are a `ConsolidationProgress`."""
-        with translate_errors(), HeartbeatThread(ConsolidationProgress(step=request.step)) as heartbeat:
+        """Execute one step of a consolidation; the heartbeat's details are a `UpkeepProgress`."""
+        with translate_errors(), HeartbeatThread(UpkeepProgress(step=request.step)) as heartbeat:
             return self._knowledge.memories.consolidate(request, heartbeat.update, activity.is_cancelled)
 
     @activity.defn

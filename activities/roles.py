@@ -1,12 +1,7 @@
-"""Run each role as a Temporal activity of the same name, so that the web UI shows which role is at work.
-
-The activities are generated from the role registry. Each loads the passages that its call refers to, lets the role
-decide by the configured model or by its fallback, and builds the reply that the role declares.
-"""
+"""Run each role as a Temporal activity of the same name, so that the web UI shows which role is at work."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -64,22 +59,24 @@ class RoleActivities:
 
     async def run(self, role: BaseRole[I, O, R], request: RoleRequest[I]) -> RoleReply[R]:
         """Execute a role and return its reply."""
-        async with _model_call(role) as in_flight:
-            retrieved = await self._load_evidence(request)
-            evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
-            asks = not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence))
-            exposure = _UNEXPOSED
-            if not asks:
-                answered = await execute_role(role, request.input, evidence, None)
-            elif self._chat is None or request.budget_exhausted:
-                answered = await self._answer(role, request, evidence, in_flight)
-            else:
-                # The prompt is searched while the model answers it.
-                answered, exposure = await asyncio.gather(
-                    self._answer(role, request, evidence, in_flight),
-                    asyncio.to_thread(_find_exposure, request.input, evidence),
-                )
-            output = await asyncio.to_thread(role.build_reply, request.input, answered.output, evidence)
+        # Fallbacks encode sentences, so errors of the embedding model occur here as well.
+        with translate_errors():
+            async with track_model_call(role.preview) as in_flight:
+                retrieved = await self._load_evidence(request)
+                evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
+                asks = not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence))
+                exposure = _UNEXPOSED
+                if not asks:
+                    answered = await execute_role(role, request.input, evidence, None)
+                elif self._chat is None or request.budget_exhausted:
+                    answered = await self._answer(role, request, evidence, in_flight)
+                else:
+                    # The prompt is searched while the model answers it.
+                    answered, exposure = await asyncio.gather(
+                        self._answer(role, request, evidence, in_flight),
+                        asyncio.to_thread(_find_exposure, request.input, evidence),
+                    )
+                output = await asyncio.to_thread(role.build_reply, request.input, answered.output, evidence)
         if not answered.prompt:
             exposure = _UNEXPOSED
         if exposure.exposed or has_tainted_claim(request.input):
@@ -135,12 +132,3 @@ def _build_reply(role: BaseRole[I, O, R], output: R, given: RoleAnswer[O], expos
         exposed=exposure.exposed,
         suspicious_sources=exposure.sources,
     )
-
-
-@asynccontextmanager
-async def _model_call(role: BaseRole[Any, Any, Any]) -> AsyncIterator[ModelCall]:
-    """Send heartbeats during an activity, keep the answers it has paid for, and translate its errors."""
-    # Fallbacks encode sentences, so errors of the embedding model occur here as well.
-    with translate_errors():
-        async with track_model_call(role.preview) as call:
-            yield call

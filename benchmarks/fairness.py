@@ -37,7 +37,7 @@ from tenure.temporal.connection import connect
 from tests.support.temporal_server import run_temporal_server
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.task_queues import TENURE_QUEUE
-from workflows.upkeep.ingest import IngestWorkflow
+from workflows.upkeep.knowledge import IngestWorkflow
 
 _ROOT = Path(__file__).resolve().parents[1]
 _CORPUS = "manual"

@@ -36,15 +36,10 @@ from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.upkeep.archive import ArchiveSweepWorkflow, ArchiveWorkflow
-from workflows.upkeep.consolidation import ConsolidationWorkflow
-from workflows.upkeep.corpus import CorpusWorkflow
 from workflows.upkeep.embed import EmbedWorkflow
-from workflows.upkeep.graph import GraphWorkflow
-from workflows.upkeep.ingest import IngestWorkflow
-from workflows.upkeep.maintenance import MaintenanceWorkflow
-from workflows.upkeep.memory import MemoryWorkflow
+from workflows.upkeep.knowledge import CorpusWorkflow, GraphWorkflow, IngestWorkflow, MemoryWorkflow, SqlWorkflow
+from workflows.upkeep.maintenance import ConsolidationWorkflow, MaintenanceWorkflow
 from workflows.upkeep.notify import NotifyWorkflow
-from workflows.upkeep.sql import SqlWorkflow
 
 WORKFLOWS = [
     AgentWorkflow,

@@ -17,6 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.base import Contract
     from tenure.contracts.evidence.passages import Block, Claim, Draft, SearchRequest
     from tenure.contracts.research.report import ReportPart, ReportText, Topic
+    from tenure.contracts.run.run import RunLimits
     from tenure.roles.writing import report_reviewer
     from tenure.roles.writing.report_reviewer import ReportReviewerInput
     from tenure.roles.writing.report_writer import PartEvidence
@@ -46,7 +47,7 @@ class RoundsWorkflow(ControllableWorkflow):
     @workflow.run
     async def run(self, rounds: Rounds) -> int:
         """Ask as often as wanted; return how many passages every question rested on."""
-        clients = ActivityClients(self)
+        clients = ActivityClients(self, RunLimits())
         request = SearchRequest(query=rounds.question, corpora=(rounds.corpus,), k=rounds.passages)
         evidence = await clients.knowledge.search(request, 0.0)
         claims = tuple(Claim(text=f"{rounds.question} It depends ({n}).") for n in range(12))

@@ -17,12 +17,9 @@ for corpora whose passages are connected by names, and `hybrid` otherwise."""
 
 ReasoningStrategy = Literal["chain", "tree", "analogical", "causal", "counterfactual", "self_consistency", "multi_hop"]
 """Reasoning method: `chain` step by step (chain of thought); `tree` over several lines of thought, of which the better
-ones
-are continued (tree of thoughts); `analogical` from shared features of two things to their differences; `causal` from
-cause to effect; `counterfactual` from what would follow if something were different; `self_consistency` by majority
-vote
-of independent answers; `multi_hop` from one fact to the next that it names.
-"""
+ones are continued (tree of thoughts); `analogical` from shared features of two things to their differences; `causal`
+from cause to effect; `counterfactual` from what would follow if something were different; `self_consistency` by
+majority vote of independent answers; `multi_hop` from one fact to the next that it names."""
 
 ReasoningChoice = Literal[ReasoningStrategy, "none"]
 """Reasoning method that a person may select."""

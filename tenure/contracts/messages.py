@@ -12,5 +12,4 @@ class Message(Contract):
     """One message of a chat prompt."""
 
     role: Literal["system", "user", "assistant"]
-    """Author of the message."""
     content: str

@@ -16,7 +16,6 @@ class ModelProbe(Contract):
     answered: bool = False
     """Whether the model answered at all, even if the answer was unusable."""
     seconds: float | None = None
-    """Duration of the call."""
 
 
 class ChatProbe(ModelProbe):
@@ -25,9 +24,7 @@ class ChatProbe(ModelProbe):
     structured_output: Literal["json_schema", "json_object", "text"] | None = None
     """Enforcement of schemas by the server: strictly, as any JSON, or only through the prompt."""
     streams: bool = False
-    """Whether the answer was streamed."""
     first_token_seconds: float | None = None
-    """Time to the first token."""
     context_tokens: int | None = None
     """Size of the context window in tokens; None if the server does not report it."""
 

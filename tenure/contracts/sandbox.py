@@ -16,8 +16,7 @@ Language = Literal["python", "node", "shell"]
 
 SandboxVerdict = Literal["passed", "failed", "error", "timeout", "limit", "forged"]
 """Outcome of a test run: `error` is a fault of the sandbox or of the tests, `forged` a report that contradicts the
-facts.
-"""
+facts."""
 
 ProofLevel = Literal["none", "exit_code", "tests_in_same_process", "tests_in_other_process", "values_compared_outside"]
 """Level of proof of a verdict, from the lowest to the highest.
@@ -83,7 +82,6 @@ class InputFile(Contract):
     name: InnerName
     """Relative path in the working folder."""
     text: str | None = Field(default=None, max_length=MAX_TEXT_CHARS)
-    """Content."""
     path: str | None = None
     """Path of a host file given by a person; it is copied, never mounted."""
     origin: str = ""
@@ -101,16 +99,11 @@ class Program(Contract):
     """A program to run once."""
 
     files: tuple[InputFile, ...]
-    """Its files and input files."""
     entry: InnerName
-    """File to run."""
     language: Language = "python"
     args: tuple[str, ...] = ()
-    """Command-line arguments."""
     stdin: str = Field(default="", max_length=MAX_TEXT_CHARS)
-    """Standard input."""
     limits: SandboxLimits = SandboxLimits()
-    """Resource limits."""
 
 
 class CallCase(Contract):
@@ -118,7 +111,6 @@ class CallCase(Contract):
 
     function: str
     args: tuple[JsonValue, ...] = ()
-    """Arguments."""
     expected: JsonValue = None
     """Expected value; a tuple is compared as a list, a generator as the list of its items."""
     module: str = ""
@@ -146,9 +138,7 @@ class CandidateBatch(TestSuite):
     """Several candidates tested sequentially in one sandbox."""
 
     candidates: tuple[tuple[InputFile, ...], ...] = Field(min_length=1)
-    """Files of each candidate."""
     files: tuple[InputFile, ...] = ()
-    """Files given to every candidate."""
     seconds_each: float | None = Field(default=None, gt=0)
     """Wall time of one candidate; None for the remaining time of the batch."""
     stop_at_first_pass: bool = False
@@ -159,7 +149,6 @@ class TestRun(TestSuite):
     """One candidate with its tests."""
 
     files: tuple[InputFile, ...]
-    """Files of the candidate and its data."""
 
     @property
     def batch(self) -> CandidateBatch:
@@ -175,7 +164,6 @@ class TestResult(Contract):
     name: str
     """File and function of a test, or the call of a case."""
     passed: bool
-    """Whether it passed."""
     error: str = ""
     """First line of the error."""
     trace: str = ""
@@ -183,7 +171,6 @@ class TestResult(Contract):
     lines: tuple[tuple[str, int], ...] = ()
     """File names and line numbers of the candidate in the traceback, outermost first."""
     seconds: float = 0.0
-    """Duration."""
     covered: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     """Executed lines of each file of the candidate, if requested."""
 
@@ -205,9 +192,7 @@ class Isolation(Contract):
     """Isolation used for a program."""
 
     backend: Literal["bubblewrap", "docker"]
-    """Sandbox backend."""
     version: str = ""
-    """Version of the backend."""
     memory: Literal["enforced", "best-effort"] = "best-effort"
     """Whether the kernel limits the memory of all processes together, or a watchdog does."""
     memory_note: str = ""
@@ -240,7 +225,6 @@ class SandboxOutcome(Contract):
     seconds: float = 0.0
     """Wall time."""
     peak_memory_mib: float | None = None
-    """Peak memory use."""
     tests: tuple[TestResult, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     """New or changed files."""
@@ -261,9 +245,7 @@ class SandboxSelfTest(Contract):
     message: str
     """One line on the isolation in use, or on the missing parts and their remedy."""
     isolation: Isolation | None = None
-    """Isolation in use."""
     languages: tuple[Language, ...] = ("python",)
-    """Available languages."""
     packages: tuple[str, ...] = ()
     """Python packages available besides the standard library, with versions."""
     findings: tuple[str, ...] = ()

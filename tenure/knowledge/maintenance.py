@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
+from tenure.contracts.knowledge.maintenance import MaintenanceStep, MaintenanceStepReport, UpkeepProgress
 from tenure.knowledge.answers import trim_answers
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.pages.cache import trim_pages
@@ -37,7 +37,7 @@ class Maintenance:
     def run_step(
         self,
         step: MaintenanceStep,
-        report: Callable[[MaintenanceProgress], None],
+        report: Callable[[UpkeepProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
     ) -> MaintenanceStepReport:
         """Run one step on every table; list the tables that fail in the report."""
@@ -45,7 +45,7 @@ class Maintenance:
         tables = sorted(name for name in self._store.list_table_names() if is_knowledge_table(name))
         changed, failures = 0, []
         for done, name in enumerate(tables):
-            report(MaintenanceProgress(step=step, table=name, done=done, total=len(tables)))
+            report(UpkeepProgress(step=step, table=name, done=done, total=len(tables)))
             if cancelled():
                 raise WorkCancelled(f"maintenance step {step} stopped after {done} of {len(tables)} tables")
             try:
@@ -57,7 +57,7 @@ class Maintenance:
                 changed += self._run_on_table(step, name)
             except (CorruptTable, CommitConflict) as error:
                 failures.append(str(error))
-        report(MaintenanceProgress(step=step, done=len(tables), total=len(tables)))
+        report(UpkeepProgress(step=step, done=len(tables), total=len(tables)))
         return MaintenanceStepReport(
             step=step,
             tables=len(tables) - len(failures),

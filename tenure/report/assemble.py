@@ -15,6 +15,7 @@ from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.result import (
+    ReportFacts,
     Result,
     ResultClaim,
     ResultReasoning,
@@ -70,11 +71,14 @@ def assemble_result(
     reasoning = _number_reasoning(draft.reasoning, numbering) if draft.reasoning else None
     entries = numbering.list_sources(draft.usage.suspicious_sources)
     status = _status(draft, cited=bool(entries))
-    made = build_program_result(draft.code) if draft.code else {"artifacts": draft.artifacts}
+    made = build_program_result(draft.code) if draft.code else {}
+    own = {
+        "further_considerations": tuple(text for text in draft.further_considerations if text.strip()),
+        "notes": (*draft.notes, *numbering.notes, *_notes(draft, status)),
+        "status": status,
+    }
     return Result(
-        id=draft.id,
-        mode=draft.mode,
-        question=draft.question,
+        **{name: getattr(draft, name) for name in ReportFacts.model_fields} | own | made,
         title=flatten(draft.title) or flatten(draft.question),
         short_answer=next((claim for claim in short_answer if claim.citations), None),
         abstract=_write_claims(abstract_claims),
@@ -82,25 +86,12 @@ def assemble_result(
         sections=sections,
         reasoning=reasoning,
         synthesis=synthesis if synthesis.claims else None,
-        information_gain=draft.information_gain,
-        further_considerations=tuple(text for text in draft.further_considerations if text.strip()),
         contradictions=contradictions,
         positions=positions,
-        evaluation=draft.evaluation,
         sources=entries,
         suspicious_sources=_list_suspicious(entries, draft.usage.suspicious_sources, sources),
         coverage={section.topic: section.coverage for section in draft.sections},
-        critiques=draft.critiques,
-        decisions=draft.decisions,
-        feedback=draft.feedback,
-        usage=draft.usage,
-        limits=draft.limits,
-        fallbacks=draft.fallbacks,
-        skipped=draft.skipped,
         web=web,
-        notes=(*draft.notes, *numbering.notes, *_notes(draft, status)),
-        status=status,
-        **made,
     )
 
 

@@ -14,7 +14,7 @@ from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.writing.paragraphs import split_long_paragraphs
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
-from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimBlockKind, Draft
+from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimBlockKind, ClaimText, Draft
 from tenure.contracts.result.result import (
     BlockStart,
     ResultCitation,
@@ -137,16 +137,9 @@ class CitationNumbering:
             for fault in faults.values()
             if fault is not None
         ]
+        status = "invalid_source" if any(faults.values()) else claim.status
         return ResultClaim(
-            text=claim.text,
-            kind=claim.kind,
-            label=claim.label,
-            column=claim.column,
-            status="invalid_source" if any(faults.values()) else claim.status,
-            confidence=claim.confidence,
-            tainted=claim.tainted,
-            part=claim.part,
-            answers=claim.answers,
+            **{name: getattr(claim, name) for name in ClaimText.model_fields} | {"status": status},
             citations=tuple(self._numbered(citation) for citation, fault in faults.items() if fault is None),
         )
 

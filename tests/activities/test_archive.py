@@ -11,10 +11,10 @@ from temporalio.testing import ActivityEnvironment
 from activities.archive import SERVER_UNAVAILABLE, ArchiveActivities
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import (
-    ArchiveProgress,
     ArchiveReport,
     ArchiveRequest,
 )
+from tenure.contracts.knowledge.maintenance import UpkeepProgress
 from tenure.knowledge.store.errors import StoreUnreachable
 
 REQUEST = ArchiveRequest(run=RunId("run"), execution="e1")
@@ -32,10 +32,10 @@ class Archiver:
             raise self._error
         return 1
 
-    async def archive_missing(self, since: datetime | None, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
+    async def archive_missing(self, since: datetime | None, report: Callable[[UpkeepProgress], None]) -> ArchiveReport:
         if self._error:
             raise self._error
-        report(ArchiveProgress(done=1, total=2))
+        report(UpkeepProgress(done=1, total=2))
         return ArchiveReport(archived=2, began=since)
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tenure.contracts.evidence.passages import SearchRequest
-from tenure.contracts.knowledge.maintenance import MaintenanceProgress
+from tenure.contracts.knowledge.maintenance import UpkeepProgress
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.maintenance import Maintenance
@@ -21,7 +21,7 @@ from tests.support.tiers import slow
 AT_ONCE = timedelta(milliseconds=1)
 
 
-def ignore(progress: MaintenanceProgress) -> None:
+def ignore(progress: UpkeepProgress) -> None:
     """Ignore the progress."""
 
 
@@ -111,7 +111,7 @@ def test_damaged_table_does_not_stop_maintenance(ingest: Ingest, uri: str, docs:
 def test_maintenance_reports_progress_and_can_be_cancelled(uri: str, ingest: Ingest, docs: Path) -> None:
     """Each table is reported before it is maintained; no table is started after a cancellation."""
     ingest(docs)
-    seen: list[MaintenanceProgress] = []
+    seen: list[UpkeepProgress] = []
     store = Store(uri)
     Maintenance(store, KnowledgeSettings()).run_step("index", seen.append, is_never_cancelled)
 

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from tenure.contracts.knowledge.archive import RunDescription
-from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep
+from tenure.contracts.knowledge.maintenance import MaintenanceStep, UpkeepProgress
 from tenure.knowledge import maintenance
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
@@ -87,7 +87,7 @@ def test_maintenance_copies_the_archive_rarely(tmp_path: Path, monkeypatch: pyte
     store = Store(str(tmp_path))
     runs = ArchivedRuns(store)
 
-    def report(progress: MaintenanceProgress) -> None: ...
+    def report(progress: UpkeepProgress) -> None: ...
 
     for number in range(6):
         runs.save_run(run(number))

@@ -1,8 +1,6 @@
-"""Execute the parts of a plan step that use the results of earlier steps.
+"""Execute the parts of a plan step that use the results of earlier steps."""
 
-A search that depends on others gets the names that they found. A step that analyzes, compares or calculates calls a
-tool of the registry with the passages of the steps it depends on.
-"""
+from typing import NamedTuple
 
 from temporalio import workflow
 
@@ -13,14 +11,13 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.text.questions import shorten
     from tenure.contracts.base import ChunkId
     from tenure.contracts.evidence.passages import PassageRef
-    from tenure.contracts.evidence.react import MAX_RECORDED_CHARS, ReactStep
+    from tenure.contracts.evidence.react import MAX_RECORDED_CHARS
     from tenure.contracts.research.spiral import EarlierResult, PlanStep, PreparedCalculation, SubagentRequest
     from tenure.contracts.research.tools import Observation, ToolArguments
     from tenure.roles.research import calculation_writer, step_preparer
     from tenure.roles.research.calculation_writer import CalculationWriterInput
     from tenure.roles.research.step_preparer import EarlierStep, StepPreparerInput
-    from workflows.research.tool_context import ToolContext
-    from workflows.research.tool_registry import use_tool
+    from workflows.research.tool_use import perform_call, record_call
     from workflows.research.tools.analyze_document import AnalyzeDocumentArguments
     from workflows.research.tools.calculate import CalculateArguments
     from workflows.research.tools.compare_documents import CompareDocumentsArguments
@@ -73,22 +70,36 @@ def _collect_passages(earlier: tuple[EarlierResult, ...]) -> tuple[tuple[Earlier
     return tuple(steps), list(seen.values())
 
 
-async def use_results(session: SearchSession, context: ToolContext) -> str:
+class StepCall(NamedTuple):
+    """Call of a tool that a step makes with the results of earlier steps."""
+
+    tool: str
+    """Name of the tool."""
+    arguments: ToolArguments | None = None
+    """Its arguments; None if the results do not suffice."""
+    thought: str = ""
+    """Figures of a calculation with their sources."""
+    problem: str = ""
+    """Reason for missing arguments."""
+
+
+async def use_results(session: SearchSession) -> str:
     """Execute a step that analyzes, compares or calculates; return its problem, or an empty text."""
     step, earlier = session.task.step, session.task.earlier
-    context.add_passages(passage for result in earlier for passage in result.passages)
+    session.tools.add_passages(passage for result in earlier for passage in result.passages)
     if step.kind == "calculate":
-        observation = await _calculate(session, context)
-    elif step.kind == "compare":
-        observation = await _compare(session, context)
+        call = await _prepare_calculation(session)
     else:
-        observation = await _analyze(session, context)
-    session.add_results(observation.passages, step.query, observation.cited)
+        call = _prepare_comparison(session) if step.kind == "compare" else _prepare_analysis(session)
+    observation, new = Observation(problem=call.problem), 0
+    if call.arguments:
+        observation, new = await perform_call(session, call.tool, call.arguments, step.query)
+    record_call(session, call.tool, call.arguments, observation, new, call.thought)
     session.answer = shorten(observation.text, MAX_RECORDED_CHARS)
     return observation.problem
 
 
-async def _calculate(session: SearchSession, context: ToolContext) -> Observation:
+async def _prepare_calculation(session: SearchSession) -> StepCall:
     """Calculate with figures of earlier results; the description of the result names their sources."""
     step = session.task.step
     earlier, passages = _collect_passages(session.task.earlier)
@@ -99,12 +110,11 @@ async def _calculate(session: SearchSession, context: ToolContext) -> Observatio
         summary=step.query,
     )
     if not written.expression:
-        return _record(session, "calculate", "", Observation(problem=written.problem))
+        return StepCall("calculate", problem=written.problem)
     operands = describe_operands(written)
     room = MAX_LABEL_CHARACTERS - len(operands) - len(" ()")
     label = f"{shorten(step.query.rstrip(' ?.!'), max(room, MIN_TASK_CHARACTERS))} ({operands})"[:MAX_LABEL_CHARACTERS]
-    arguments = CalculateArguments(expression=written.expression, label=label)
-    return await _call(session, context, "calculate", arguments, operands)
+    return StepCall("calculate", CalculateArguments(expression=written.expression, label=label), operands)
 
 
 def describe_operands(written: PreparedCalculation) -> str:
@@ -112,59 +122,28 @@ def describe_operands(written: PreparedCalculation) -> str:
     return ", ".join(f"{operand.label}: {operand.figure} in “{operand.title}”" for operand in written.operands)
 
 
-async def _compare(session: SearchSession, context: ToolContext) -> Observation:
+def _prepare_comparison(session: SearchSession) -> StepCall:
     """Compare the best document of the first step with the best other document of the following ones."""
     step, earlier = session.task.step, session.task.earlier
-    passages = list(context.passages.values())
     first = next((passage for result in earlier for passage in result.passages), None)
     later = [passage for result in (*earlier[1:], *earlier) for passage in result.passages]
     second = next((passage for passage in later if first and passage.source != first.source), None)
     if first is None or second is None:
         problem = "the results of the earlier steps belong to one document, so there is nothing to compare it with"
-        return _record(session, "compare_documents", "", Observation(problem=problem))
-    numbers = {passage.chunk: number for number, passage in enumerate(passages, 1)}
-    arguments = CompareDocumentsArguments(
-        first=numbers[first.chunk],
-        second=numbers[second.chunk],
-        criteria=shorten(step.query, MAX_QUESTION_CHARACTERS),
+        return StepCall("compare_documents", problem=problem)
+    numbers, criteria = session.tools.get_passage_numbers((first, second)), shorten(step.query, MAX_QUESTION_CHARACTERS)
+    return StepCall(
+        "compare_documents",
+        CompareDocumentsArguments(first=numbers[first.chunk], second=numbers[second.chunk], criteria=criteria),
     )
-    return await _call(session, context, "compare_documents", arguments)
 
 
-async def _analyze(session: SearchSession, context: ToolContext) -> Observation:
+def _prepare_analysis(session: SearchSession) -> StepCall:
     """Ask the document of a finding, or the best one of the earlier steps, a question."""
     step = session.task.step
-    if step.read_passage:
-        context.add_passages((step.read_passage,))
-    wanted = step.read_passage or next(iter(context.passages.values()), None)
-    if wanted is None:
-        return _record(session, "analyze_document", "", Observation(problem="the earlier steps have found no document"))
-    number = list(context.passages).index(wanted.chunk) + 1
-    arguments = AnalyzeDocumentArguments(passage=number, question=shorten(step.query, MAX_QUESTION_CHARACTERS))
-    return await _call(session, context, "analyze_document", arguments)
-
-
-async def _call(
-    session: SearchSession, context: ToolContext, tool: str, arguments: ToolArguments, thought: str = ""
-) -> Observation:
-    observation = await use_tool(context, tool, arguments)
-    session.artifacts += observation.artifacts
-    return _record(session, tool, arguments.model_dump_json(exclude_defaults=True), observation, thought)
-
-
-def _record(
-    session: SearchSession, tool: str, arguments: str, observation: Observation, thought: str = ""
-) -> Observation:
-    """Record the call of a tool as a step of the task; return its observation."""
-    session.steps.append(
-        ReactStep(
-            n=len(session.steps) + 1,
-            thought=shorten(thought, MAX_RECORDED_CHARS),
-            tool=tool,
-            arguments=shorten(arguments, MAX_RECORDED_CHARS),
-            observation=shorten(observation.text or observation.problem, MAX_RECORDED_CHARS),
-            reliability=observation.reliability,
-            passages=len(observation.passages),
-        )
-    )
-    return observation
+    passage = step.read_passage or next(iter(session.tools.passages.values()), None)
+    if passage is None:
+        return StepCall("analyze_document", problem="the earlier steps have found no document")
+    number = session.tools.get_passage_numbers((passage,))[passage.chunk]
+    question = shorten(step.query, MAX_QUESTION_CHARACTERS)
+    return StepCall("analyze_document", AnalyzeDocumentArguments(passage=number, question=question))

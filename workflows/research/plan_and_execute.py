@@ -1,7 +1,4 @@
-"""Plan-and-Execute: execute steps that depend on each other, all ready steps of a round concurrently.
-
-`tenure.algorithms.research.planning` decides which steps are ready; steps that can never start are skipped.
-"""
+"""Plan-and-Execute: execute steps that depend on each other, all ready steps of a round concurrently."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable

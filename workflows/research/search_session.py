@@ -118,7 +118,7 @@ class SearchSession:
 
     def change_step(self, step: PlanStep) -> None:
         """Replace the step of the task by its present form."""
-        self.task = self.task.model_copy(update={"step": step})
+        self.task = self.tools.task = self.task.model_copy(update={"step": step})
 
     def build_result(self, planned: PlanStep) -> SubagentResult:
         """Return the result of the task, whose step was planned as `planned`."""

@@ -106,14 +106,15 @@ class SpiralWorkflow(ControllableWorkflow):
         if plan.steps and loop.state.cycle > 1:
             loop.add_decision(f"Cycle {loop.state.cycle - 1}: the research continued. {loop.state.critique}")
         result = await execute_steps(loop, plan)
-        candidates = result.candidates
+        results = result.results
         for _ in range(loop.request.limits.max_replans):
             if not needs_another_plan(loop, plan, result):
                 break
             await loop.clients.progress.send()
             plan = await plan_cycle(loop)
             result = await execute_steps(loop, plan)
-            candidates += result.candidates
+            results += result.results
+        candidates = tuple(candidate for result in results for candidate in result.candidates)
         if (plan.finish or plan.is_empty) and not candidates and not self.is_finishing:
             ended = research_state.count_cycles(loop.state.cycle - (not self._has_searched()))
             why = loop.state.critique if plan.finish else ""

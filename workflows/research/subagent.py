@@ -16,7 +16,6 @@ with workflow.unsafe.imports_passed_through():
     from workflows.research.dependent_step import prepare_step, use_results
     from workflows.research.search_session import SearchSession
     from workflows.research.strategy_registry import retrieve
-    from workflows.research.tool_context import ToolContext
 
 MAX_NOTE_CHARACTERS = 300
 """Characters of the reason for which a step failed."""
@@ -59,7 +58,7 @@ class SubagentWorkflow(ControllableWorkflow):
             return
         if step.kind in SEARCH_KINDS:
             await retrieve(session)
-        elif problem := await use_results(session, ToolContext(self.clients, session.task, session.is_stopped)):
+        elif problem := await use_results(session):
             session.change_step(step.model_copy(update={"status": "failed", "note": problem[:MAX_NOTE_CHARACTERS]}))
 
     def _describe_end(self) -> dict[str, Any]:

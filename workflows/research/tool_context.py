@@ -41,8 +41,7 @@ T = TypeVar("T")
 
 ToolRequirement = Literal["web", "tables", "sandbox", "mcp", "mcp_resources"]
 """Resource of a run that a tool needs: permission to read the web, tables, tables and a sandbox, or tools or resources
-of MCP servers.
-"""
+of MCP servers."""
 
 TOOL_REQUIREMENTS: Final[tuple[ToolRequirement, ...]] = get_args(ToolRequirement)
 """All resources that tools may need."""

@@ -1,7 +1,4 @@
-"""Use tools within a search session.
-
-The passages that a tool found join the results of the session, and every call is recorded as a step.
-"""
+"""Use tools within a search session."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -13,89 +10,83 @@ from tenure.contracts.evidence.react import MAX_RECORDED_CHARS, ReactStep
 from tenure.contracts.research.tools import Observation, ToolArguments
 from workflows.research.search_session import SearchSession
 from workflows.research.tool import Tool
-from workflows.research.tool_registry import TOOLS, list_available_tools, use_tool
+from workflows.research.tool_registry import TOOLS, use_tool
 
 
-class UsedTool(NamedTuple):
-    """A call of a tool and what it brought."""
-
-    name: str
-    """Name of the tool."""
-    arguments: Mapping[str, JsonValue]
-    """Arguments of the call."""
-    observation: Observation
-    """Result of the call, or why it failed."""
-
-
-class PreparedCall(NamedTuple):
-    """A call of a tool that is to be made."""
+class ToolUse(NamedTuple):
+    """A call of a tool."""
 
     name: str
     """Name of the tool."""
     arguments: Mapping[str, JsonValue]
     """Arguments of the call."""
     thought: str
-    """Reason for the call."""
+    """Reason for the call, for people who follow the run."""
+    observation: Observation = Observation()
+    """Result of the call once it was made, or why it failed."""
 
 
-async def make_calls(session: SearchSession, calls: Iterable[PreparedCall]) -> tuple[UsedTool, ...]:
-    """Call the tools that the run has, until a person or a budget says stop."""
-    used: list[UsedTool] = []
-    for name, arguments, thought in calls:
+async def make_calls(session: SearchSession, calls: Iterable[ToolUse]) -> list[ToolUse]:
+    """Make the calls whose tools the run has, until a person or a budget says stop."""
+    made: list[ToolUse] = []
+    for call in calls:
         if session.is_stopped():
             break
-        requirement = TOOLS[name].requires
+        requirement = TOOLS[call.name].requires
         if requirement:
             await session.tools.discover((requirement,))
         if requirement is None or requirement in session.tools.resources:
-            used.append(UsedTool(name, arguments, await call_tool(session, name, arguments, thought)))
-    return tuple(used)
+            made.append(await make_call(session, call))
+    return made
 
 
-async def call_tool(
-    session: SearchSession, name: str, arguments: Mapping[str, JsonValue], thought: str = ""
-) -> Observation:
-    """Call a tool by its name; a call that cannot be made returns an observation with the problem.
-
-    Passages join the session, and the call is recorded with its reason.
-    """
-    if name not in TOOLS:
-        return Observation(problem=f"there is no tool {name!r}; there are {', '.join(TOOLS)}")
-    tool = TOOLS[name]
-    if tool.requires:
-        await session.tools.discover((tool.requires,))
-    if name not in list_available_tools(session.tools):
-        return Observation(problem=f"this run cannot use {name}: it has no {tool.requires}")
+async def make_call(session: SearchSession, call: ToolUse) -> ToolUse:
+    """Make a call and record it as a step; a call with invalid arguments has the problem as its result."""
     try:
-        validated = tool.arguments.model_validate(arguments)
+        arguments = TOOLS[call.name].arguments.model_validate(call.arguments)
     except ValidationError as error:
         first = error.errors()[0]
-        return Observation(problem=f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+        problem = f"{call.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return call._replace(observation=Observation(problem=problem))
     session.tools.add_passages(retrieved.passage for retrieved in session.rank_passages())
-    observation, new = await perform_call(session, name, validated)
-    session.steps.append(
-        shorten_step(
-            ReactStep(
-                n=len(session.steps) + 1,
-                thought=thought,
-                tool=name,
-                arguments=validated.model_dump_json(exclude_defaults=True),
-                observation="\n".join(filter(None, (observation.text, observation.problem))),
-                reliability=observation.reliability,
-                passages=new,
-            )
-        )
+    observation, new = await perform_call(session, call.name, arguments)
+    record_call(session, call.name, arguments, observation, new, call.thought)
+    return call._replace(observation=observation)
+
+
+def record_call(
+    session: SearchSession,
+    name: str,
+    arguments: ToolArguments | None,
+    observation: Observation,
+    new: int = 0,
+    thought: str = "",
+) -> None:
+    """Record a call as a step of the task; its arguments are None if it could not be made."""
+    step = ReactStep(
+        n=len(session.steps) + 1,
+        thought=thought,
+        tool=name,
+        arguments=arguments.model_dump_json(exclude_defaults=True) if arguments else "",
+        observation="\n".join(filter(None, (observation.text, observation.problem))),
+        reliability=observation.reliability,
+        passages=new,
     )
-    return observation
+    session.steps.append(shorten_step(step))
 
 
-async def perform_call(session: SearchSession, name: str, arguments: ToolArguments) -> tuple[Observation, int]:
-    """Call a tool with valid arguments; return its observation and the number of new passages."""
+async def perform_call(
+    session: SearchSession, name: str, arguments: ToolArguments, query: str = ""
+) -> tuple[Observation, int]:
+    """Call a tool with valid arguments; return its observation and the number of new passages.
+
+    The passages join the results of the session under a query, or that of the call.
+    """
     observation = await use_tool(session.tools, name, arguments)
     session.artifacts += observation.artifacts
     if not observation.passages:
         return observation, 0
-    query = _describe_call(TOOLS[name], arguments)
+    query = query or _describe_call(TOOLS[name], arguments)
     return observation, session.add_results(observation.passages, query, observation.cited)
 
 

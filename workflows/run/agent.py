@@ -100,10 +100,14 @@ class AgentWorkflow(InteractiveRun):
         self.main: asyncio.Task[ReportDraft] | None = None
         self.notes: list[str] = []
         self.parts = PartRecords(self.log)
-        self.run_budget = RunBudget(self, request.limits, self._add_budget_note)
+        self.run_budget = RunBudget(
+            self,
+            request.limits,
+            lambda text: self.notes.append(f"{format_line(text)} in phase {self.status.progress.phase}."),
+        )
         self.clients = ActivityClients(self, request.limits, self.run_budget.grant, request.question)
         self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
-        self.run_memory = RunMemory(self, self.clients, request)
+        self.run_memory = RunMemory(self.clients, request)
         self.status = StatusPublisher(RunProgress(id=self.id, question=request.question), request.notifications)
         self.feedback_items = list(origin.checkpoint.feedback) if origin else []
         self.feedback_log = FeedbackLog(self.feedback_items)
@@ -113,7 +117,6 @@ class AgentWorkflow(InteractiveRun):
         self.tool_resources: tuple[str, ...] = ()
         self.query_results: tuple[PassageRef, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
-        self.experience = Experience()
         self.cycles = 0
         self.skipped: list[SkippedFile] = []
         self.draft: ReportDraft | None = None
@@ -131,22 +134,20 @@ class AgentWorkflow(InteractiveRun):
             result = await self._assemble(self.draft)
         except (Exception, asyncio.CancelledError) as error:
             self._publish_failure(error)
-            await self.status.wait_for_notifications(workflow.logger.warning)
+            await self.status.notifications.wait_until_started(workflow.logger.warning)
             await start_archiving(workflow.logger.warning, error)
             raise
         finally:
             clock.cancel()
         reason, late = result.decisions[-1] if result.status == "failed" else None, list[str]()
         self._publish(phase="done", status=result.status, error=reason, last=f"ended: {result.status}")
-        await self.status.wait_for_notifications(late.append)
+        await self.status.notifications.wait_until_started(late.append)
         await start_archiving(late.append)
         await workflow.wait_condition(workflow.all_handlers_finished)
         notes = (*result.notes, *late, *self.refusals, *self.signal_queue.describe_dropped())
         # The result itself has the attempts, the feedback and the notes.
         story = self.story().model_copy(update={"attempts": (), "feedback": (), "notes": ()})
         return RecordedResult(**{**dict(result), "notes": notes}, story=story)
-
-    # Phases
 
     async def _write_draft(self) -> ReportDraft:
         """Execute the phases up to the draft of the report."""
@@ -161,13 +162,16 @@ class AgentWorkflow(InteractiveRun):
             if answered := await self._use_tools():
                 return answered
             await self._compute()
-            self.experience = await self.run_memory.recall()
+            await self.run_memory.recall()
             self.evidence = add_new_passages(self.run_memory.statements, self.evidence)
             if not self.evidence:
                 return self._end_early("no_evidence", "No passage was found that is relevant enough to the question.")
         await self.wait_while_paused()
         if self.is_finishing and self.control.exhausted not in MODEL_BUDGETS:
-            return self._end_early("finished_early", f"{self._stop_reason()} before anything was written.")
+            limits, exhausted = self.run_budget.limits, self.control.exhausted
+            used_up = exhausted and format_line(f"{describe_limit(limits, exhausted)} was used up")
+            reason = used_up or "A person asked to finish"
+            return self._end_early("finished_early", f"{reason} before anything was written.")
         return await (self._code() if mode == "CODE" else self._research())
 
     async def _read(self) -> None:
@@ -254,7 +258,7 @@ class AgentWorkflow(InteractiveRun):
             return
         self.request = self.request.model_copy(update={"question": question})
         self.tables = TableQuestions(self.clients, self.request, lambda: self.is_finishing)
-        self.run_memory = RunMemory(self, self.clients, self.request)
+        self.run_memory = RunMemory(self.clients, self.request)
         self._publish(phase="retrieve", question=question, last=f"the question is read as: {question}")
         if self.corpora:
             await self._search()
@@ -329,8 +333,7 @@ class AgentWorkflow(InteractiveRun):
         """Research and write the report in a child workflow."""
         if self.origin is not None:
             origin = self.origin.research.experience
-            self.experience = Experience(preferences=origin.preferences, personal=origin.personal)
-            self.run_memory.inherit(self.experience)
+            self.run_memory.experience = Experience(preferences=origin.preferences, personal=origin.personal)
         else:
             self._publish(phase="outline")  # the child's first step, which would cost a message
         request = ResearchRequest(
@@ -344,7 +347,7 @@ class AgentWorkflow(InteractiveRun):
             evidence=self.evidence,
             query_results=self.query_results,
             tool_resources=self.tool_resources,
-            experience=self.experience,
+            experience=self.run_memory.experience,
             feedback=tuple(self.feedback_items),
             control=self.control,
             state=state,
@@ -365,7 +368,7 @@ class AgentWorkflow(InteractiveRun):
             files=self.request.files,
             tests=self.request.tests,
             lessons=self.run_memory.lessons,
-            preferences=self.run_memory.preferences,
+            preferences=self.run_memory.experience.preferences,
             feedback=tuple(self.feedback_items),
             control=self.control,
         )
@@ -411,11 +414,6 @@ class AgentWorkflow(InteractiveRun):
         self.notes.append(note)
         return ReportDraft(id=self.id, mode=self.status.progress.mode, question=self.request.question, status=status)
 
-    def _stop_reason(self) -> str:
-        if exhausted := self.control.exhausted:
-            return format_line(f"{describe_limit(self.run_budget.limits, exhausted)} was used up")
-        return "A person asked to finish"
-
     def _complete(self, draft: ReportDraft) -> ReportDraft:
         """Add to the draft what only the run knows."""
         seconds = (workflow.now() - self.started).total_seconds()
@@ -433,7 +431,7 @@ class AgentWorkflow(InteractiveRun):
                 "notes": (
                     *self.notes,
                     *self.run_memory.notes,
-                    *describe_preferences(self.run_memory.preferences, usage, fallbacks),
+                    *describe_preferences(self.run_memory.experience.preferences, usage, fallbacks),
                     *describe_lessons(self.run_memory.lessons, usage),
                     *describe_missing_translation(limits.language, usage),
                     *describe_missing_vectors(usage.embedded_share),
@@ -506,8 +504,6 @@ class AgentWorkflow(InteractiveRun):
         if self.status.progress.phase != "done":
             self._publish(status=self.current_status)
 
-    # Signals of child workflows
-
     @workflow.signal
     async def report_progress(self, update: ProgressUpdate) -> None:
         """Receive the progress of a child workflow; sent by workflows only."""
@@ -538,8 +534,6 @@ class AgentWorkflow(InteractiveRun):
         if self.is_delegated:
             grant = await self.run_budget.grant(request)
             await send_signal(workflow.get_external_workflow_handle(request.reporter), "receive_budget_grant", grant)
-
-    # Queries
 
     @workflow.query(description="Records of the run so far.")
     def story(self) -> Story:
@@ -585,9 +579,6 @@ class AgentWorkflow(InteractiveRun):
     def _total_usage(self) -> Usage:
         """Return the usage of all parts of the run as far as they have reported it."""
         return sum_run_usage([self.clients.record.usage, *self.parts.usages.values()])
-
-    def _add_budget_note(self, text: str) -> None:
-        self.notes.append(f"{format_line(text)} in phase {self.status.progress.phase}.")
 
     def _publish(self, **changes: Any) -> None:
         """Publish changed fields of the progress; those that are None stay as they are."""

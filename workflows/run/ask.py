@@ -1,8 +1,6 @@
 """Answer a follow-up question from the corpora of a run, with verified citations.
 
-The phases are rewrite, search, refine and search again, use the tools that the question calls for, answer, verify,
-assemble. The workflow reads the corpora of
-the run but does not contact the run itself, which may still be running or have ended.
+The workflow reads the corpora of the run but does not contact the run itself, which may be running or have ended.
 """
 
 import asyncio

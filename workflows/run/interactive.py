@@ -74,8 +74,7 @@ class InteractiveRun(ControllableWorkflow):
         self.asked_to_finish = False
         self.is_delegated = False
         """Whether a child workflow was started. Messages of children before that were sent to an execution before a
-        reset, after the time to which it was reset; the server delivers them again.
-        """
+        reset, after the time to which it was reset; the server delivers them again."""
         self.refusals: tuple[str, ...] = ()
         self.signal_queue = SignalQueue(self._apply_signal)
         self.input_request: InputRequest | None = None
@@ -87,19 +86,15 @@ class InteractiveRun(ControllableWorkflow):
 
     async def stop(self) -> None:
         """Stop the running work."""
-        raise NotImplementedError
 
     async def change_budget(self, budget: BudgetBounds) -> None:
         """Apply new limits."""
-        raise NotImplementedError
 
     async def add_clarification(self, answer: Feedback) -> None:
         """Store a person's clarification of the question."""
-        raise NotImplementedError
 
     def write_note(self, line: str) -> None:
         """Add a line to the notes of the run and display it."""
-        raise NotImplementedError
 
     @property
     def open_question(self) -> InputRequest | None:

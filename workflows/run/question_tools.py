@@ -1,8 +1,4 @@
-"""Use tools for a question as a whole, before it is decided whether there is evidence.
-
-A run and a follow-up question use the tools that their question calls for in the same way as a task does, through a
-search session. The passages that the tools find become evidence.
-"""
+"""Use tools for a question as a whole, before it is decided whether there is evidence."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -29,12 +25,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.research import tool_selector
     from tenure.roles.research.tool_selector import ToolSelectorInput, ToolSelectorOutput
     from workflows.research.search_session import SearchSession
-    from workflows.research.tool_use import (
-        PreparedCall,
-        UsedTool,
-        call_tool,
-        make_calls,
-    )
+    from workflows.research.tool_use import ToolUse, make_call, make_calls
 
 MAX_LABEL_LENGTH, MAX_QUERY_LENGTH = 200, 500
 """Characters of a question that name its calculation, and that are asked of tables."""
@@ -69,26 +60,29 @@ class QuestionTools:
         session = self._session
         question = session.task.step.query
         session.add_results(evidence, question)
-        used: list[UsedTool] = []
+        used: list[ToolUse] = []
         if calculation:
             arguments = {"expression": calculation, "label": shorten(question.rstrip(" ?.!"), MAX_LABEL_LENGTH)}
-            observation = await call_tool(session, "calculate", arguments, "The question contains a calculation.")
-            used.append(UsedTool("calculate", arguments, observation))
+            call = ToolUse("calculate", arguments, "The question contains a calculation.")
+            used.append(await make_call(session, call))
         if queries_tables and is_figure_question(question):
             asked = {"question": shorten(question, MAX_QUERY_LENGTH)}
-            used += await make_calls(session, [PreparedCall("sql", asked, "The question asks for a figure.")])
+            used += await make_calls(session, [ToolUse("sql", asked, "The question asks for a figure.")])
         used += await make_calls(session, await self._select_server_calls())
         if session.steps:
             record = describe_task(session.task, session.task.step, session.build_result(session.task.step), 0, 0)
             self._clients.log.add(record)
         return ToolEvidence(
             results=tuple({passage.chunk: passage for one in used for passage in one.observation.passages}.values()),
-            notes=(*(note for one in used if (note := _describe(one))), *_describe_servers(session.tools)),
+            notes=(
+                *(_describe_failure(call) for call in used if call.observation.problem),
+                *(f"A server was not used: {problem.rstrip('.')}." for problem in session.tools.mcp_problems),
+            ),
             artifacts=session.artifacts,
             calculation=_get_calculation(used),
         )
 
-    async def _select_server_calls(self) -> tuple[PreparedCall, ...]:
+    async def _select_server_calls(self) -> tuple[ToolUse, ...]:
         """Have tools and resources of the run's MCP servers selected for the question."""
         session, context = self._session, self._session.tools
         if not session.task.limits.mcp or session.is_stopped():
@@ -159,18 +153,18 @@ def build_question_task(
     )
 
 
-def _read_selection(selected: ToolSelectorOutput, context: ToolContext) -> Iterator[PreparedCall]:
+def _read_selection(selected: ToolSelectorOutput, context: ToolContext) -> Iterator[ToolUse]:
     """Yield the calls of a selection; numbers that nothing has are ignored."""
     for call in selected.calls:
         if call.tool <= len(context.mcp_tools):
             tool = context.mcp_tools[call.tool - 1]
             arguments = {"server": tool.server, "tool": tool.name, "arguments": _parse_object(call.arguments)}
-            yield PreparedCall("mcp", arguments, "A server's tool fits.")
+            yield ToolUse("mcp", arguments, "A server's tool fits.")
     for number in selected.resources:
         if 1 <= number <= len(context.mcp_resources):
             resource = context.mcp_resources[number - 1]
             named = {"server": resource.server, "uri": resource.uri}
-            yield PreparedCall("read_resource", named, "A server's resource fits.")
+            yield ToolUse("read_resource", named, "A server's resource fits.")
 
 
 def _parse_object(text: str) -> JsonValue:
@@ -182,21 +176,14 @@ def _parse_object(text: str) -> JsonValue:
     return value
 
 
-def _describe(used: UsedTool) -> str:
-    """Return a note on a call that failed; empty for every other call."""
-    if not used.observation.problem:
-        return ""
-    called = used.arguments.get("tool") or used.arguments.get("uri")
-    problem = used.observation.problem.rstrip(".")
-    return f"{called} of the server {used.arguments['server']} was of no use: {problem}." if called else f"{problem}."
+def _describe_failure(call: ToolUse) -> str:
+    """Return a note on a call that failed."""
+    called = call.arguments.get("tool") or call.arguments.get("uri")
+    problem = call.observation.problem.rstrip(".")
+    return f"{called} of the server {call.arguments['server']} was of no use: {problem}." if called else f"{problem}."
 
 
-def _describe_servers(context: ToolContext) -> tuple[str, ...]:
-    """Return a note for every server of the run that did not say what it offers."""
-    return tuple(f"A server was not used: {problem.rstrip('.')}." for problem in context.mcp_problems)
-
-
-def _get_calculation(used: list[UsedTool]) -> str:
+def _get_calculation(used: list[ToolUse]) -> str:
     """Return expression and result of a calculation that succeeded."""
     calculated = (one.observation for one in used if one.name == "calculate" and one.observation.passages)
     return next((one.text.partition("] ")[2] for one in calculated), "")

@@ -10,7 +10,6 @@ from typing import Final
 from temporalio import workflow
 
 from workflows.runtime.clients import ActivityClients
-from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
@@ -34,52 +33,45 @@ MAX_RECALLED_LESSONS: Final = 40
 class RunMemory:
     """Memory of one run's owner, as the run uses it."""
 
-    def __init__(self, workflow_: ControllableWorkflow, clients: ActivityClients, request: RunRequest) -> None:
+    def __init__(self, clients: ActivityClients, request: RunRequest) -> None:
         """Use the memory of the run's owner, if the request enables it."""
-        self._workflow, self._clients, self._request = workflow_, clients, request
+        self._clients, self._request = clients, request
         self._run = RunId(workflow.info().workflow_id)
         self._owner = workflow.info().priority.fairness_key or ""
         # Findings of earlier runs in other corpora are not recalled.
         databases = map(get_database_corpus, request.databases)
         self._readable = tuple(dict.fromkeys((*request.corpora, *databases)))
         self.notes: list[str] = []
-        self.preferences: tuple[str, ...] = ()
         self.lessons: tuple[str, ...] = ()
         self.statements: tuple[PassageRef, ...] = ()
-        self.recalled = TracedMemory()
-        """Memories that were recalled and stored, for the trace."""
-        self._recall_notes: list[str] = []
+        self.experience = Experience()
+        """Knowledge of earlier runs with which the run starts."""
+        self._kept: tuple[str, ...] = ()
         self._recalling: asyncio.Task[Experience | None] | None = None
 
     def start_recall(self) -> None:
         """Start to recall the experience of earlier runs, which `recall` returns."""
         if self._request.memory:
-            failure, notes = "Earlier runs could not be recalled", self._recall_notes
-            recalling = run_optional_step(self._recall(), None, failure, notes.append)
+            failure = "Earlier runs could not be recalled"
+            recalling = run_optional_step(self._recall(), None, failure, self.notes.append)
             self._recalling = asyncio.create_task(recalling)
 
-    async def recall(self) -> Experience:
-        """Return the experience of earlier runs."""
+    async def recall(self) -> None:
+        """Recall the experience of earlier runs."""
         if self._recalling is None:
             self.start_recall()
-        recalled = (await self._recalling if self._recalling else None) or Experience()
-        self.inherit(recalled)
+        self.experience = (await self._recalling if self._recalling else None) or Experience()
         # Statements that concern the question are evidence even if no document is.
-        personal = [one.passage for one in recalled.personal]
+        personal = [one.passage for one in self.experience.personal]
         self.statements = select_evidence(personal, self._request.limits.min_relevance)
-        self.notes += self._recall_notes
-        return recalled
 
     @property
     def traced(self) -> TracedMemory | None:
-        """Memories for the trace; None if there are none."""
-        return None if self.recalled == TracedMemory() else self.recalled
-
-    def inherit(self, recalled: Experience) -> None:
-        """Use the preferences of an experience of earlier runs, and record it for the trace."""
-        self.preferences = recalled.preferences
+        """Memories that were recalled and stored, for the trace; None if there are none."""
         # Statistics of strategies concern all runs of the owner.
-        self.recalled = TracedMemory(**dict(recalled) | {"repeated": (), "records": ()})
+        recalled = dict(self.experience) | {"repeated": (), "records": ()}
+        traced = TracedMemory(**recalled, kept=self._kept)
+        return None if traced == TracedMemory() else traced
 
     async def _recall(self) -> Experience:
         request, limits = self._request, self._request.limits
@@ -104,7 +96,7 @@ class RunMemory:
         recalled = await self._clients.execute_activity(
             MemoryActivities.recall_experience, wanted, summary=request.question
         )
-        self._recall_notes += tuple(experience.describe_experience(recalled))
+        self.notes += tuple(experience.describe_experience(recalled))
         return recalled
 
     def _build_search(self) -> MemorySearchRequest:
@@ -126,7 +118,7 @@ class RunMemory:
         if found is not None:
             self.lessons = lessons.select_lessons(found.memories)
             preferences = tuple(memory.text for memory in found.preferences)
-            self.inherit(Experience(advice=self.lessons, preferences=preferences))
+            self.experience = Experience(advice=self.lessons, preferences=preferences)
 
     async def _search_lessons(self) -> MemorySearchReply:
         wanted = {"kinds": ("procedural",), "limit": MAX_RECALLED_LESSONS, "include_preferences": True}
@@ -146,8 +138,7 @@ class RunMemory:
         storing = self._clients.execute_activity(MemoryActivities.store_memories, request, summary=summary)
         stored = await run_optional_step(storing, None, "The memories of this run could not be stored", notes.append)
         if stored is not None:
-            kept = tuple(memory.text for memory in memories)
-            self.recalled = self.recalled.model_copy(update={"kept": kept})
+            self._kept = tuple(memory.text for memory in memories)
         return result.model_copy(update={"notes": (*result.notes, *notes)})
 
     def _build_memories(self, result: Result, draft: ReportDraft) -> tuple[NewMemory, ...]:

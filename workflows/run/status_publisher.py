@@ -1,6 +1,5 @@
 """Publish the progress of a run: for queries, as search attributes, on the status page, and by notifications."""
 
-from collections.abc import Callable
 from typing import Any
 
 from temporalio import workflow
@@ -22,7 +21,7 @@ class StatusPublisher:
         self.progress = progress
         self._published = False
         self._phase_start = workflow.now()
-        self._notifications = NotificationSender(notifications, progress.question)
+        self.notifications = NotificationSender(notifications, progress.question)
 
     def update(self, **changes: Any) -> None:
         """Change fields of the progress and publish it."""
@@ -32,12 +31,8 @@ class StatusPublisher:
         self._published = True
         self._update_search_attributes()
         request = self.progress.input_request
-        self._notifications.update(self.progress.status, request.model_dump_json() if request else "")
+        self.notifications.update(self.progress.status, request.model_dump_json() if request else "")
         workflow.set_current_details(render_status_page(self.progress))
-
-    async def wait_for_notifications(self, add_note: Callable[[str], object]) -> None:
-        """Wait until all notifications have started, or add a note on why one could not."""
-        await self._notifications.wait_until_started(add_note)
 
     def _count(self, before: RunProgress) -> None:
         """Count the phases that begin and the end of the run."""

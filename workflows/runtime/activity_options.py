@@ -59,8 +59,7 @@ NO_RETRY = RetryPolicy(maximum_attempts=1)
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=DEFAULT_HEARTBEAT_SECONDS)
 """Time without a heartbeat after which a worker counts as dead and another attempt starts, unless the settings of the
-worker say otherwise (`workflows/runtime/heartbeat_timeout.py`).
-"""
+worker say otherwise (`workflows/runtime/heartbeat_timeout.py`)."""
 
 SCHEDULE_TO_START_TIMEOUT = timedelta(minutes=10)
 """Time after which a task queue that a deployment may leave out counts as served by no worker, beyond a backlog."""
@@ -223,8 +222,6 @@ async def execute_activity(
 async def execute_activity(method: Callable[[Any, I], O], request: I, *, summary: str, **overrides: Any) -> O: ...
 @overload
 async def execute_activity(method: Callable[[Any], Awaitable[O]], *, summary: str, **overrides: Any) -> O: ...
-@overload
-async def execute_activity(method: Callable[[Any], O], *, summary: str, **overrides: Any) -> O: ...
 async def execute_activity(
     method: Callable[..., Any], *request: Any, summary: str, count: int = 1, **overrides: Any
 ) -> Any:

@@ -179,8 +179,3 @@ def request_by_signal(child: ControllableWorkflow, run: str) -> BudgetSource:
         return child.grants.pop(request.number)
 
     return source
-
-
-async def grant_everything(request: BudgetRequest) -> BudgetGrant:
-    """Grant all wanted amounts: the budget source of a workflow outside any run."""
-    return BudgetGrant(number=request.number, amounts=request.wanted, budget_revision=request.budget_revision)

@@ -1,8 +1,4 @@
-"""Bundle the clients through which one workflow of a run executes activities.
-
-No activity starts while the run is paused. Calls that cost budget reserve it before, release the rest after, and
-record their usage. Activities without budget are executed by `execute_activity` directly.
-"""
+"""Bundle the clients through which one workflow of a run executes activities."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, overload
@@ -10,7 +6,7 @@ from typing import Any, overload
 from temporalio import workflow
 
 from workflows.runtime.activity_options import I, O, execute_activity
-from workflows.runtime.budget import BudgetLease, BudgetSource, grant_everything, request_by_signal
+from workflows.runtime.budget import BudgetLease, BudgetSource, request_by_signal
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.knowledge_client import KnowledgeClient
@@ -32,17 +28,15 @@ class ActivityClients:
     def __init__(
         self,
         workflow_: ControllableWorkflow,
-        limits: RunLimits | None = None,
+        limits: RunLimits,
         source: BudgetSource | None = None,
         question: str = "",
         run: str = "",
     ) -> None:
         """Create the clients.
 
-        Without a source, the run grants budget; outside of runs it is not limited. Web pages that the question names
-        may be read.
+        Without a source, the run grants budget. Web pages that the question names may be read.
         """
-        limits = limits or RunLimits()
         self._workflow = workflow_
         self.record = CallRecord()
         self.log = workflow_.log
@@ -52,7 +46,7 @@ class ActivityClients:
         self.lease = BudgetLease(
             workflow_,
             limits,
-            source or (request_by_signal(workflow_, run) if run else grant_everything),
+            source or request_by_signal(workflow_, run),
             lambda: budget.compute_used_amounts(self.record.usage),
             self.progress if run else None,
         )

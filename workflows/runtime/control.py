@@ -29,7 +29,8 @@ class ControllableWorkflow:
     def __init__(self, control: ControlState | None = None, *, part: str = "run") -> None:
         """Start with the control state of the run, or with the initial one, as a part of the run."""
         self.log = StoryLog(part)
-        self._control = control or ControlState()
+        self.control = control or ControlState()
+        """Commands given to the run so far, and the state of its budgets."""
         self.grants: dict[int, BudgetGrant] = {}
         self.input_replies: dict[int, InputReply] = {}
         self.feedback_items: list[Feedback] = []
@@ -38,29 +39,24 @@ class ControllableWorkflow:
         self._forwarding = asyncio.Lock()
 
     @property
-    def control(self) -> ControlState:
-        """Commands given to the run so far, and the state of its budgets."""
-        return self._control
-
-    @property
     def is_paused(self) -> bool:
         """Whether the run is paused."""
-        return self._control.paused
+        return self.control.paused
 
     @property
     def is_finishing(self) -> bool:
         """Whether nothing new is started."""
-        return self._control.finishing
+        return self.control.finishing
 
     def apply_budget_revision(self, limits: RunLimits) -> RunLimits:
         """Return limits with the changes that people have made to the budget."""
-        return apply_bounds(limits, self._control.budget_revision.budget)
+        return apply_bounds(limits, self.control.budget_revision.budget)
 
     def change_control(self, **changes: Any) -> ControlState:
         """Change fields of the control state and return the new state."""
         assert changes.keys() <= ControlState.model_fields.keys(), f"unknown fields in {', '.join(changes)}"
-        self._control = self._control.model_copy(update=changes)
-        return self._control
+        self.control = self.control.model_copy(update=changes)
+        return self.control
 
     async def wait_while_paused(self) -> None:
         """Wait until the run is not paused."""
@@ -74,7 +70,7 @@ class ControllableWorkflow:
     @workflow.signal
     async def update_control(self, control: ControlState) -> None:
         """Apply the parent's control state and forward it to child workflows; sent by workflows only."""
-        self._control = control
+        self.control = control
         self.handle_control_change()
         await self.forward_control()
 

@@ -20,7 +20,6 @@ from temporalio.worker import (
     ExecuteWorkflowInput,
     StartActivityInput,
     StartChildWorkflowInput,
-    StartLocalActivityInput,
     WorkflowInboundInterceptor,
     WorkflowInterceptorClassInput,
     WorkflowOutboundInterceptor,
@@ -171,8 +170,3 @@ class _ObservedOutbound(WorkflowOutboundInterceptor):
         if not workflow.info().priority.fairness_key:
             input.priority = replace(input.priority, fairness_key=self._fairness_key)
         return super().start_activity(input)
-
-    def start_local_activity(self, input: StartLocalActivityInput) -> workflow.ActivityHandle[Any]:
-        """Add the context to a local activity."""
-        input.headers = self._add_context(input.headers)
-        return super().start_local_activity(input)

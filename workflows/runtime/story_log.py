@@ -13,8 +13,7 @@ with workflow.unsafe.imports_passed_through():
 
 MAX_STORY_BYTES = 800_000
 """Size of all records as JSON: a call has about 250 bytes, so 100 cycles of 8 tasks with 2 calls each take half of it.
-A server accepts 2 MB, of which the longest report needs half.
-"""
+A server accepts 2 MB, of which the longest report needs half."""
 
 
 class StoryLog:

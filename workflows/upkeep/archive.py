@@ -23,8 +23,7 @@ with workflow.unsafe.imports_passed_through():
 
 SWEEP_OVERLAP: Final = timedelta(days=1)
 """Time before the last sweep from which ended runs are listed again: a server under load lists a run late, and the
-clocks of server and worker may differ.
-"""
+clocks of server and worker may differ."""
 FULL_SWEEP_INTERVAL: Final = timedelta(days=7)
 """Time after which all runs are listed again, since the archive may have lost some."""
 

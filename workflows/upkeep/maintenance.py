@@ -1,8 +1,11 @@
-"""Keep the knowledge base fast and small, independently of any run.
+"""Maintain the knowledge base, and consolidate its memories, independently of any run.
 
-A schedule starts this workflow (`tenure/temporal/schedules.py`). Each step is a separate activity: a step that fails
-or is interrupted is retried alone, and the web UI shows how long each step took.
+Schedules start these workflows (`tenure/temporal/schedules.py`). Each step is a separate activity: a step that fails or
+is interrupted is retried alone, and the web UI shows how long each step took.
 """
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 from temporalio import workflow
 
@@ -10,12 +13,25 @@ from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
+    from activities.memory import MemoryActivities
     from tenure.contracts.knowledge.maintenance import MaintenanceStep, MaintenanceStepReport
+    from tenure.contracts.knowledge.memory import ConsolidationRequest, ConsolidationStep, ConsolidationStepReport
 
-_SUMMARIES: dict[MaintenanceStep, str] = {
+S = TypeVar("S", bound=str)
+R = TypeVar("R", MaintenanceStepReport, ConsolidationStepReport)
+
+_MAINTENANCE: dict[MaintenanceStep, str] = {
     "compact": "compact small files",
     "index": "build and refresh indexes",
     "clean": "remove old versions",
+}
+
+_CONSOLIDATION: dict[ConsolidationStep, str] = {
+    "embed": "renew the vectors of another embedding model",
+    "promote": "keep what proved useful",
+    "compare": "merge duplicates, resolve contradictions",
+    "abstract": "derive lessons from episodes",
+    "forget": "forget what has faded",
 }
 
 
@@ -25,21 +41,46 @@ class MaintenanceWorkflow:
 
     @workflow.run
     async def run(self) -> list[MaintenanceStepReport]:
-        """Execute the three steps in order."""
-        reports: list[MaintenanceStepReport] = []
-        for step, summary in _SUMMARIES.items():
-            workflow.set_current_details(_render_status(reports, summary))
-            reports.append(await execute_activity(KnowledgeActivities.maintain_tables, step, summary=summary))
-        workflow.set_current_details(_render_status(reports))
-        return reports
+        """Execute the steps in order; the status page names tables that could not be maintained."""
+
+        def execute(step: MaintenanceStep, summary: str) -> Awaitable[MaintenanceStepReport]:
+            return execute_activity(KnowledgeActivities.maintain_tables, step, summary=summary)
+
+        def describe(report: MaintenanceStepReport) -> tuple[str, ...]:
+            return (f"{report.tables} tables, {report.changed} changes", *report.failed_tables)
+
+        return await _execute_steps(_MAINTENANCE, execute, describe)
 
 
-def _render_status(reports: list[MaintenanceStepReport], running: str = "") -> str:
-    """Return the live status page: the finished steps, the running one, and tables that could not be maintained."""
-    lines = [
-        f"- {_SUMMARIES[report.step]}: {report.tables} tables, {report.changed} changes, {report.seconds:.1f} s"
-        for report in reports
-    ]
-    lines += [f"- {running} …"] if running else []
-    lines += [f"  - left: {reason}" for report in reports for reason in report.failed_tables]
-    return "\n".join(lines)
+@workflow.defn
+class ConsolidationWorkflow:
+    """Workflow that promotes, merges, abstracts and forgets memories."""
+
+    @workflow.run
+    async def run(self) -> list[ConsolidationStepReport]:
+        """Execute the steps in order."""
+
+        def execute(step: ConsolidationStep, summary: str) -> Awaitable[ConsolidationStepReport]:
+            request = ConsolidationRequest(step=step, now=workflow.now())
+            return execute_activity(MemoryActivities.consolidate_memories, request, summary=summary)
+
+        def describe(report: ConsolidationStepReport) -> tuple[str, ...]:
+            return (f"{report.looked_at} looked at, {report.changed} changed",)
+
+        return await _execute_steps(_CONSOLIDATION, execute, describe)
+
+
+async def _execute_steps(
+    summaries: Mapping[S, str], execute: Callable[[S, str], Awaitable[R]], describe: Callable[[R], tuple[str, ...]]
+) -> list[R]:
+    """Execute steps in order, and show the finished ones and the running one on the status page."""
+    reports: list[R] = []
+    lines: list[str] = []
+    for step, summary in summaries.items():
+        workflow.set_current_details("\n".join((*lines, f"- {summary} …")))
+        report = await execute(step, summary)
+        reports.append(report)
+        done, *left = describe(report)
+        lines += [f"- {summary}: {done}, {report.seconds:.1f} s", *(f"  - left: {reason}" for reason in left)]
+    workflow.set_current_details("\n".join(lines))
+    return reports

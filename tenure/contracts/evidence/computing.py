@@ -3,19 +3,15 @@
 from pydantic import Field
 
 from tenure.contracts.base import Contract
+from tenure.contracts.evidence.tables import SelectRequest, TableScope
 
 MAX_INPUT_BYTES = 180_000
 """Total size of the tables given to one program, which travel in one payload."""
 
 
-class TableFileRequest(Contract):
+class TableFileRequest(SelectRequest):
     """A SELECT statement whose result becomes a CSV file."""
 
-    sql: str = Field(min_length=1)
-    corpora: tuple[str, ...]
-    """Names of the corpora whose tables the statement may read."""
-    databases: tuple[str, ...] = ()
-    """Names of databases in the settings."""
     max_bytes: int = Field(default=MAX_INPUT_BYTES, ge=0)
     """Maximum size of the file in bytes."""
 
@@ -47,12 +43,10 @@ class FailedProgram(Contract):
     inputs: tuple[str, ...]
     """SELECT statements of its inputs."""
     code: str
-    """Source code of the program."""
     problem: str
-    """Reason of the failure."""
 
 
-class ComputationRequest(Contract):
+class ComputationRequest(TableScope):
     """Output of a program that is to be stored as a citable source."""
 
     question: str
@@ -61,10 +55,5 @@ class ComputationRequest(Contract):
     inputs: tuple[ProgramInput, ...] = Field(min_length=1)
     code: str
     output: str
-    """Standard output of the program."""
     artifacts: tuple[str, ...] = ()
     """Names of the files that the program created."""
-    corpora: tuple[str, ...]
-    """Names of the corpora whose tables the program was given."""
-    databases: tuple[str, ...] = ()
-    """Names of databases."""

@@ -50,11 +50,9 @@ class IngestProgress(Contract):
     """Progress of an ingestion, sent in heartbeats."""
 
     stage: IngestStage = "scanning"
-    """Current stage."""
     files_done: int = 0
     """Number of processed files, unchanged ones included."""
     files_total: int = 0
-    """Number of files found."""
     chunks: int = 0
     """Number of chunks written so far."""
     last_file: str = ""
@@ -70,7 +68,6 @@ class IngestReport(Contract):
 
     corpus: str
     files: int = 0
-    """Number of files found."""
     added: int = 0
     """Number of files read for the first time."""
     changed: int = 0
@@ -80,7 +77,6 @@ class IngestReport(Contract):
     removed: int = 0
     """Number of sources whose file no longer exists."""
     chunks: int = 0
-    """Number of chunks written."""
     embedded: int = 0
     """Number of chunks whose vector was computed rather than found in the cache."""
     pending: int = 0
@@ -124,11 +120,9 @@ class CorpusStats(Contract):
     """Number of documents."""
     chunks: int
     characters: int
-    """Number of characters of stored text."""
     pending: int = 0
     """Number of chunks without a vector."""
     embedding_model: str
-    """Model that produced its vectors."""
     updated_at: str
     """Time of the last ingestion that changed it, ISO 8601 in UTC."""
 
@@ -162,7 +156,6 @@ class TableStats(Contract):
     files: int
     """Number of data files; maintenance merges small ones."""
     versions: int
-    """Number of stored versions."""
     indexes: tuple[IndexStats, ...] = ()
     """Indexes, by name."""
 
@@ -174,7 +167,6 @@ class QueryStats(Contract):
     """Kind of search: dense, sparse, hybrid, …"""
     count: int
     mean_ms: float
-    """Mean latency in milliseconds."""
     p95_ms: float
     """95th percentile of the latest thousand searches."""
 
@@ -199,11 +191,9 @@ class StoreStats(Contract):
     """Size and use of the whole knowledge base."""
 
     tables: tuple[TableStats, ...] = ()
-    """Tables, by name."""
     queries: tuple[QueryStats, ...] = ()
     """Searches, by kind."""
     cache: CacheStats = CacheStats()
-    """Embedding cache."""
 
 
 class TextRange(Contract):
@@ -228,9 +218,7 @@ class StoredPassage(Contract):
     text: str
     """The text, shortened."""
     before: str = ""
-    """Text before it."""
     after: str = ""
-    """Text after it."""
     page: int | None = None
     """Page on which it starts, from 1; None for a source without pages."""
 
@@ -239,7 +227,6 @@ class CorpusRequest(Contract):
     """Request to list, measure, search or drop corpora, or to read stored passages."""
 
     action: Literal["list", "stats", "drop", "read", "search"]
-    """Action to perform."""
     corpus: str | None = None
     """Name of the corpus; None with `list` and `stats` for all."""
     passages: tuple[PassageRef, ...] = Field(default=(), max_length=MAX_REFERENCES)

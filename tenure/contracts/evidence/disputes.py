@@ -12,19 +12,23 @@ DisputeStatus = Literal["resolved", "disputed", "not_searched"]
 """Result of the search for a primary or newer source: it decides the dispute, does not decide it, or was not made."""
 
 
-class DisputeSource(Contract):
-    """A source that takes a side in a dispute."""
+class SideOfDispute(Contract):
+    """Side that a source takes in a dispute, with what speaks for the source."""
 
-    citation: Citation
-    """Its statement."""
     side: DisputeSide
-    """Side that it takes."""
+    """Side that it takes: the first or the second statement; for a position, for it (a) or against it (b)."""
     published: str = ""
     """Publication date as the source states it; empty if unknown."""
     primary: str = ""
     """Reason to regard it as a primary source; empty if none is known."""
     found: bool = False
-    """Whether the search for the dispute found it."""
+    """Whether the search for a primary or newer source found it."""
+
+
+class DisputeSource(SideOfDispute):
+    """A source that takes a side in a dispute."""
+
+    citation: Citation
 
 
 class DisputeSources(Contract):
@@ -34,17 +38,22 @@ class DisputeSources(Contract):
     """One entry for each such passage."""
 
 
-class DisputeOutcome(Contract):
-    """Outcome of a dispute after the search for a primary or newer source."""
+class DisputeDecision(Contract):
+    """Decision of a dispute after the search for a primary or newer source."""
 
     status: DisputeStatus
-    """Whether the dispute is resolved."""
+    """Whether the dispute is resolved, still disputed, or was not searched for."""
     side: DisputeSide | None = None
-    """Side of the primary or newer source; None if the dispute is not resolved."""
+    """Side of the primary or newer source; null if the dispute is not resolved."""
     reason: str
     """Reason, in sentences for readers."""
     query: str = ""
     """Query of the search; empty if there was none."""
+
+
+class DisputeOutcome(DisputeDecision):
+    """Decision of a dispute with the sources of both sides."""
+
     sources: tuple[DisputeSource, ...] = ()
     """Sources of both sides, those that the search found last."""
 
@@ -53,13 +62,9 @@ class Contradiction(Contract):
     """Two statements of different sources that cannot both be true."""
 
     a: Citation
-    """First statement."""
     b: Citation
-    """Second statement."""
     severity: Literal["low", "medium", "high"]
-    """Importance of the contradiction."""
     about: str = ""
-    """Subject of the contradiction."""
     outcome: DisputeOutcome | None = None
     """Outcome of the dispute; None if the run ended before."""
 
@@ -68,9 +73,7 @@ class SidedPassage(Contract):
     """A passage for or against a position."""
 
     passage: PassageRef
-    """Reference to the passage."""
     citation: Citation
-    """Its sentence on the position."""
 
 
 class PositionEvidence(Contract):

@@ -33,20 +33,14 @@ class Filter(Contract):
     field: str
     """Name of the field, one of `FILTER_FIELDS`."""
     equals: FilterValue | None = None
-    """Required value."""
     any_of: tuple[FilterValue, ...] | None = None
-    """Allowed values."""
     min: FilterValue | None = None
-    """Smallest allowed value."""
     max: FilterValue | None = None
-    """Largest allowed value."""
 
     def __str__(self) -> str:
         """Return the condition in readable form."""
-        parts = [f"{self.field} {sign} {value}" for sign, value in self._list_comparisons() if value is not None]
+        comparisons = (("=", self.equals), (">=", self.min), ("<=", self.max))
+        parts = [f"{self.field} {sign} {value}" for sign, value in comparisons if value is not None]
         if self.any_of is not None:
             parts.append(f"{self.field} is one of {', '.join(map(str, self.any_of))}")
         return " and ".join(parts)
-
-    def _list_comparisons(self) -> tuple[tuple[str, FilterValue | None], ...]:
-        return ("=", self.equals), (">=", self.min), ("<=", self.max)

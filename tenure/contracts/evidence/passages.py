@@ -32,23 +32,21 @@ class Citation(Contract):
     """Verbatim part of a stored source: `text[start:end] == quote` always holds."""
 
     source: SourceId
-    """Cited source."""
     chunk: ChunkId = ChunkId("")
-    """Chunk that contains the quote."""
     start: int = Field(ge=0)
     """Offset of the quote's first character in the stored text of the source."""
     end: int = Field(gt=0)
     """Offset after the quote's last character."""
     quote: str
-    """Quoted text."""
 
 
-class Claim(Contract):
-    """A sentence of a report with its citations."""
+class ClaimText(Contract):
+    """A sentence of a report, without its citations."""
 
     text: str
-    """The sentence, the cell of a table, or code; without citation marks."""
+    """The sentence, the cell of a table, or code; `**`, `*` and backticks mark words in a sentence of a result."""
     kind: ClaimKind = "fact"
+    """Kind of the sentence: a fact, an inference from its sources, a gap in the sources, or a lead-in."""
     label: str = ""
     """Name of the row of a cell, or defined term; empty elsewhere."""
     column: str = ""
@@ -56,17 +54,13 @@ class Claim(Contract):
     status: ClaimStatus = "unverified"
     """Result of verification; `supported` without a verifier means that the text itself is the quote."""
     confidence: float | None = Field(default=None, ge=0, le=1)
-    """Confidence in the status; None if it was not measured."""
-    citations: tuple[Citation, ...] = ()
-    """Quotes that support the claim."""
+    """Confidence in the status; null if not measured."""
     tainted: bool = False
-    """Whether a text with instructions to language models is cited or was in the prompt that produced the claim."""
+    """Whether a text with instructions to language models is cited or was in the prompt that produced the sentence."""
     part: ExcerptPart = ""
-    """Part of an excerpt that the claim is; its text is then verbatim."""
+    """Part of an excerpt that it is; its text is then verbatim, without formats. Empty elsewhere."""
     answers: bool = False
     """Whether it is a part of an excerpt that answers the question of its section."""
-    query: str = ""
-    """Search for what a gap calls unknown; empty elsewhere."""
 
     @property
     def statement(self) -> str:
@@ -74,11 +68,18 @@ class Claim(Contract):
         return ": ".join(part for part in (" – ".join(filter(None, (self.label, self.column))), self.text) if part)
 
 
+class Claim(ClaimText):
+    """A sentence of a draft with its citations."""
+
+    citations: tuple[Citation, ...] = ()
+    query: str = ""
+    """Search for what a gap calls unknown; empty elsewhere."""
+
+
 class Block(Contract):
     """A paragraph, a list, a table, definitions, code or an excerpt as claims in reading order."""
 
     kind: ClaimBlockKind = "paragraph"
-    """Form of the block."""
     heading: str = ""
     """Sub-heading above the block; consecutive blocks with the same one share it."""
     claims: tuple[Claim, ...]
@@ -125,14 +126,11 @@ class PassageRef(Contract):
 
     chunk: ChunkId
     source: SourceId
-    """Source that contains the chunk."""
     score: float
     """First-stage score; comparable only within one search."""
     relevance: float
     """Normalised relevance to the query vector, r = (sim − μ)/(1 − μ) where μ is the mean similarity of unrelated
-    texts; at
-    most 1.
-    """
+    texts; at most 1."""
     dense_rank: int | None = None
     """Rank in the vector search, from 1; None if not found by it."""
     sparse_rank: int | None = None
@@ -151,7 +149,6 @@ class SearchRequest(Contract):
     query: str
     """Query text for all retrievers."""
     corpora: tuple[str, ...]
-    """Names of the corpora to search."""
     k: int = Field(default=12, ge=1, le=200)
     """Number of passages to return."""
     hypothetical_answer: str = ""
@@ -161,7 +158,6 @@ class SearchRequest(Contract):
     sources: tuple[SourceId, ...] = ()
     """Sources to search; empty for all sources of the corpora."""
     mode: SearchMode = DEFAULT_SEARCH_MODE
-    """How to search."""
     alpha: float = Field(default=0.5, ge=0, le=1)
     """Weight of vector similarity against full-text scores when they are blended."""
     filters: tuple[Filter, ...] = ()
@@ -190,9 +186,7 @@ class FailedSearch(Contract):
     """A search of a batch that failed permanently."""
 
     type: str
-    """Type of the error."""
     message: str
-    """Reason of the failure."""
 
 
 class SearchBatchReply(Contract):

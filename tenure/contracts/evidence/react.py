@@ -14,7 +14,6 @@ class ReactStep(Contract):
     n: int = Field(ge=1)
     """Number of the step, from 1."""
     thought: str = ""
-    """Thought of the model."""
     tool: str = ""
     """Name of the tool, or `finish`; empty if the model named none."""
     arguments: str = ""
@@ -24,7 +23,6 @@ class ReactStep(Contract):
     confidence: float = Field(default=0.0, ge=0, le=1)
     """The model's confidence that it could answer at this step."""
     reliability: float = Field(default=0.0, ge=0, le=1)
-    """Reliability of the observation."""
     passages: int = 0
     """Number of new passages."""
     corrected: bool = False

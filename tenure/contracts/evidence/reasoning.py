@@ -26,8 +26,7 @@ StepKind = Literal[
 ]
 """Type of a reasoning step: a premise or an inference; a dated event; a cause with its effect; a supposition and its
 consequence; a pattern, its mapping to the other domain, and the limit of the analogy; a neutral point, or an argument
-for or against; an answer that was voted for; a hop from one fact to the next.
-"""
+for or against; an answer that was voted for; a hop from one fact to the next."""
 
 MAX_REASONING_STEPS = 12
 """Maximum number of steps in a line of reasoning."""
@@ -41,7 +40,6 @@ class ReasoningStep(Contract):
 
     kind: StepKind
     claim: Claim
-    """Statement with its citations."""
     follows: tuple[int, ...] = ()
     """Numbers, from 1, of the earlier steps that it is based on."""
     link: str = ""
@@ -63,9 +61,7 @@ class Reasoning(Contract):
     """A line of reasoning from the evidence to a conclusion."""
 
     strategy: ReasoningStrategy
-    """Method."""
     steps: tuple[ReasoningStep, ...] = Field(default=(), max_length=MAX_REASONING_STEPS)
-    """Steps in order."""
     conclusion: ReasoningStep | None = None
     """Conclusion from the steps; None if nothing is concluded."""
     answer: str = ""

@@ -57,22 +57,25 @@ class GroupRequest(Contract):
     passages: tuple[PassageRef, ...]
     """Passages, best first."""
     max_groups: int = Field(default=3, ge=1)
-    """Maximum number of groups."""
 
 
-class RecallRequest(Contract):
+class EarlierPassages(Contract):
+    """Passages of earlier runs that may be used."""
+
+    corpora: tuple[str, ...]
+    """Corpora that must still contain a passage."""
+    filters: tuple[Filter, ...] = ()
+    """Conditions that a passage must meet."""
+    min_relevance: float
+    """Minimum normalised relevance of the best passage to the query; otherwise none is used."""
+    limit: int = Field(default=24, ge=1, le=100)
+
+
+class RecallRequest(EarlierPassages):
     """Request for passages that earlier research accepted."""
 
     query: str
     run: RunId
-    corpora: tuple[str, ...]
-    """Corpora that must still contain a remembered passage."""
-    filters: tuple[Filter, ...] = ()
-    """Conditions that a remembered passage must meet."""
-    min_relevance: float
-    """Minimum normalised relevance of a remembered passage to the query."""
-    limit: int = Field(default=12, ge=1, le=100)
-    """Maximum number of passages."""
 
 
 class RecallReply(Contract):

@@ -27,7 +27,6 @@ class ColumnInfo(Contract):
 
     name: str
     kind: Literal["number", "text", "date", "boolean", "other"]
-    """Type of its values."""
     examples: tuple[str, ...] = ()
     """Some of its values, most frequent first."""
     complete: bool = False
@@ -42,56 +41,53 @@ class TableInfo(Contract):
     name: str
     """Table name in SQL."""
     columns: tuple[ColumnInfo, ...]
-    """Columns in order."""
     rows: int | None = None
     """Number of rows; None if not counted."""
 
 
-class TablesRequest(Contract):
+class TableScope(Contract):
+    """Tables that may be read."""
+
+    corpora: tuple[str, ...] = ()
+    databases: tuple[str, ...] = ()
+    """Names of databases in the settings."""
+
+
+class TablesRequest(TableScope):
     """Request for the tables relevant to a question."""
 
     question: str
-    corpora: tuple[str, ...]
-    """Names of the corpora."""
-    databases: tuple[str, ...] = ()
-    """Names of databases in the settings."""
+
+
+class SelectRequest(TableScope):
+    """A SELECT statement over the tables of corpora and databases."""
+
+    sql: str = Field(min_length=1)
 
 
 class FailedQuery(Contract):
     """A query that failed, with the reason."""
 
     sql: str
-    """SQL statement."""
     problem: str
-    """Reason of the failure."""
 
 
-class QueryRequest(Contract):
-    """A SELECT statement over the tables of corpora and databases."""
+class QueryRequest(SelectRequest):
+    """A SELECT statement whose result may become a source."""
 
-    sql: str = Field(min_length=1)
-    """SQL statement."""
-    corpora: tuple[str, ...]
-    """Names of the corpora."""
-    databases: tuple[str, ...] = ()
-    """Names of databases in the settings."""
     question: str = ""
     """Question that the query answers; the relevance of the result is measured against it."""
     title: str = ""
-    """Title of the result's source."""
     keep: bool = True
     """Whether the result is stored as a citable source."""
     return_rows: bool = False
-    """Whether to return the rows."""
 
 
 class QueryReply(Contract):
     """Result of a query."""
 
     passages: tuple[PassageRef, ...] = ()
-    """Passages of the stored result."""
     columns: tuple[str, ...] = ()
-    """Column names of the result."""
     rows: tuple[tuple[Cell, ...], ...] = ()
     """Rows, if requested."""
     row_count: int = 0
@@ -102,14 +98,8 @@ class QueryReply(Contract):
     """Error message; empty on success."""
 
 
-class SqlRequest(Contract):
+class SqlRequest(SelectRequest):
     """A SQL query by a person."""
 
-    sql: str = Field(min_length=1)
-    """SQL statement."""
     ingest: tuple[IngestRequest, ...] = ()
     """Corpora to update first."""
-    corpora: tuple[str, ...] = ()
-    """Corpora whose tables it may read."""
-    databases: tuple[str, ...] = ()
-    """Databases that it may read."""

@@ -14,22 +14,17 @@ ProviderStatus = Literal["answered", "left_out", "failed"]
 """Result of a request to a search provider: answered, possibly without hits; not configured; or failed."""
 
 FetchStatus = Literal["fetched", "unchanged", "cached", "refused", "failed"]
-"""Result of a fetch: the body was transferred; the server confirmed the cached copy; the cached copy was recent
-enough; a
-rule forbade the request; or the page could not be retrieved.
-"""
+"""Result of a fetch: the body was transferred; the server confirmed the cached copy; the cached copy was recent enough;
+a rule forbade the request; or the page could not be retrieved."""
 
 PageFlaw = Literal["error_page", "paywall", "empty", "near_duplicate", "instructions"]
 """Quality problem of a page: an error page with a success status; a paywall; hardly any text; a near duplicate of
-another
-page; or instructions to its readers (prompt injection).
-"""
+another page; or instructions to its readers (prompt injection)."""
 
 
 PageStatus = Literal["read", "left_out", "refused", "failed"]
 """Result for a page offered to a run: ingested as a source; fetched but not used; forbidden by a rule; or not
-retrievable.
-"""
+retrievable."""
 
 
 class WebDomains(Contract):
@@ -38,7 +33,6 @@ class WebDomains(Contract):
     domains: tuple[str, ...] = ()
     """Allowed domains, subdomains included; empty for any."""
     excluded_domains: tuple[str, ...] = ()
-    """Excluded domains, subdomains included."""
 
 
 class WebLimits(WebDomains):
@@ -79,7 +73,6 @@ class WebSearchRequest(WebLimits):
     question: str = ""
     """Question of the person, whose addresses may be results; an address that only the query names is none."""
     k: int = Field(default=10, ge=1, le=50)
-    """Number of results wanted."""
     safe_search: bool = True
     """Whether to exclude adult content where the provider supports it."""
 
@@ -107,13 +100,11 @@ class ProviderOutcome(Contract):
     provider: str
     status: ProviderStatus
     hits: int = 0
-    """Number of hits returned."""
     note: str = ""
     """Reason for leaving it out or for its failure, for readers of the report."""
     transient: bool = False
     """Whether the failure may be temporary."""
     seconds: float = 0.0
-    """Duration of the request."""
 
 
 class WebSearchReply(Contract):
@@ -173,7 +164,6 @@ class WebSource(Contract):
     quality: float = Field(default=1.0, ge=0, le=1)
     """Quality score from its domain, age and flaws."""
     flaws: tuple[PageFlaw, ...] = ()
-    """Quality problems."""
     note: str = ""
     """Quality problems in words, for readers of the report."""
 
@@ -188,7 +178,6 @@ class ReadPagesRequest(Contract):
     cycle: int = 0
     """Research cycle that found the pages."""
     hits: tuple[WebHit, ...] = ()
-    """Search results for the pages."""
     fetched: tuple[FetchedPage, ...] = ()
     outcomes: tuple[ProviderOutcome, ...] = ()
     """Results of the search providers."""

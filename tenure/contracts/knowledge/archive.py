@@ -11,17 +11,8 @@ class ArchiveRequest(Contract):
     """Request to archive a run when it has ended."""
 
     run: RunId
-    """Workflow id of the run."""
     execution: str
     """Id of the execution that ends the run."""
-
-
-class ArchiveProgress(Contract):
-    """Progress of archiving all runs, sent in heartbeats."""
-
-    done: int = 0
-    """Number of processed runs."""
-    total: int = 0
 
 
 class ArchiveReport(Contract):
@@ -47,9 +38,7 @@ class RunDescription(Contract):
     execution: str
     """Id of the execution that ended the run."""
     id: str
-    """Workflow id."""
     type: str
-    """Workflow type."""
     status: str
     """Status of the run; empty for a completed workflow without a status."""
     phase: str

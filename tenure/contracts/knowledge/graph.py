@@ -19,9 +19,7 @@ class RelatedRequest(Contract):
     entity: str
     """Name, term or identifier."""
     corpora: tuple[str, ...] = Field(min_length=1)
-    """Corpora to search."""
     limit: int = Field(default=20, ge=1, le=200)
-    """Maximum number of relations."""
 
 
 class RelationEvidence(Contract):
@@ -29,11 +27,8 @@ class RelationEvidence(Contract):
 
     chunk: ChunkId
     source: SourceId
-    """Source of the chunk."""
     title: str
-    """Title of the source."""
     uri: str
-    """URI of the source."""
     start: int
     """Offset of the sentence's first character in the stored text of the source."""
     end: int

@@ -8,17 +8,17 @@ MaintenanceStep = Literal["compact", "index", "clean"]
 """Compact small files; build and refresh indexes; remove old versions."""
 
 
-class MaintenanceProgress(Contract):
-    """Progress of a step, sent in heartbeats."""
+class UpkeepProgress(Contract):
+    """Progress of the maintenance, of the consolidation of memories or of archiving, sent in heartbeats."""
 
-    step: MaintenanceStep
-    """Current step."""
+    step: str = ""
+    """Current step; empty for archiving, which has one."""
     table: str = ""
-    """Current table."""
+    """Current table of a maintenance."""
     done: int = 0
-    """Number of finished tables."""
+    """Number of processed tables, memories or runs."""
     total: int = 0
-    """Number of tables."""
+    """Number of those to process."""
 
 
 class MaintenanceStepReport(Contract):
@@ -26,10 +26,8 @@ class MaintenanceStepReport(Contract):
 
     step: MaintenanceStep
     tables: int = 0
-    """Number of processed tables."""
     changed: int = 0
     """Number of files merged, indexes built or versions removed."""
     seconds: float = 0.0
-    """Duration."""
     failed_tables: tuple[str, ...] = ()
     """Tables that could not be processed, with the reason; the step continues with the other tables."""

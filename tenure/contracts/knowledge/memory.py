@@ -55,25 +55,20 @@ class MemoryOrigin(Contract):
     corpora: tuple[str, ...] | None = None
     """Corpora that its text comes from, without web pages; a run recalls it only if it may read all of them. For a new
     memory all corpora that its run could read. None if unknown: then no run recalls it, unless it names neither a run
-    nor a source.
-    """
+    nor a source."""
 
 
 class EpisodeDetails(Contract):
     """Course and result of a run."""
 
     type: Literal["episode"] = "episode"
-    """Discriminator of the details."""
     question: str = Field(max_length=MAX_MEMORY_CHARS)
     query_type: QueryType = "factual"
-    """Type of the question."""
     strategy: str = Field(default="", max_length=40)
-    """Retrieval strategy."""
     outcome: EpisodeOutcome = "answered"
     score: UnitInterval = 0.0
     """Quality of the result."""
     cost_usd: float = Field(default=0.0, ge=0)
-    """Cost in US dollars."""
     searches: int = Field(default=0, ge=0)
     queries: tuple[str, ...] = Field(default=(), max_length=20)
     """Queries whose results were accepted, most productive first."""
@@ -87,17 +82,13 @@ class ProcedureDetails(Contract):
     """Advice on how to proceed in a situation."""
 
     type: Literal["procedure"] = "procedure"
-    """Discriminator of the details."""
     task: ProcedureTask = "research"
     """Kind of run to which it applies."""
     situation: str = Field(max_length=MAX_MEMORY_CHARS)
-    """Situation to which the advice applies."""
     advice: str = Field(max_length=MAX_MEMORY_CHARS)
-    """Recommended action."""
     query_type: QueryType | None = None
     """Type of question to which it applies; None for any."""
     strategy: str = Field(default="", max_length=40)
-    """Recommended retrieval strategy, if any."""
     successes: int = Field(default=0, ge=0)
     """Number of runs in which it succeeded."""
     failures: int = Field(default=0, ge=0)
@@ -108,7 +99,6 @@ class FactDetails(Contract):
     """Relation of two entities; the entity graph of a corpus uses the same keys."""
 
     type: Literal["fact"] = "fact"
-    """Discriminator of the details."""
     subject: str = Field(max_length=MAX_FACT_CHARS)
     """Entity, as written."""
     predicate: str = Field(max_length=MAX_FACT_CHARS)
@@ -130,31 +120,33 @@ class SourceQuote(Contract):
     text: str
 
 
-class NewMemory(Contract):
+class MemoryContent(Contract):
+    """Content and origin of a memory."""
+
+    origin: MemoryOrigin = MemoryOrigin()
+    confidence: UnitInterval = 0.7
+    valence: float = Field(default=0.0, ge=-1, le=1)
+    """Success of what it describes: -1 failure, 1 success."""
+    details: MemoryDetails | None = None
+
+
+class NewMemory(MemoryContent):
     """A memory to be stored."""
 
     text: str = Field(min_length=1, max_length=MAX_MEMORY_CHARS)
     """Content, understandable without context."""
     rests_on_sources: bool = False
     """Whether the text rests on the sources of its origin alone; it then comes from their corpora, and not from all
-    corpora that the run could read.
-    """
+    corpora that the run could read."""
     kind: MemoryKind | None = None
     """Kind of memory; None to derive it from the details or the text."""
-    origin: MemoryOrigin = MemoryOrigin()
-    confidence: UnitInterval = 0.7
-    """Confidence in its truth."""
     importance: UnitInterval | None = None
     """Importance; None to derive it from the content."""
-    valence: float = Field(default=0.0, ge=-1, le=1)
-    """Success of what it describes: -1 failure, 1 success."""
-    details: MemoryDetails | None = None
-    """Structured content."""
     quotes: tuple[SourceQuote, ...] = Field(default=(), max_length=20)
     """Quotes that state a fact; the passages that contain them get it in the graph of their corpora."""
 
 
-class Memory(Contract):
+class Memory(MemoryContent):
     """A stored memory."""
 
     id: str
@@ -163,27 +155,19 @@ class Memory(Contract):
     owner: str = ""
     """Owner; memories are recalled only for their owner."""
     text: str
-    """Content."""
     created_at: datetime
     """Time at which it was first stored, or edited by a person."""
-    origin: MemoryOrigin = MemoryOrigin()
-    confidence: UnitInterval = 0.7
-    """Confidence in its truth."""
     importance: UnitInterval = 0.5
     use_count: int = Field(default=0, ge=0)
     """Number of runs that recalled it."""
     last_used_at: datetime | None = None
     """Time of the last recall."""
-    valence: float = Field(default=0.0, ge=-1, le=1)
-    """Success of what it describes: -1 failure, 1 success."""
     unconfirmed: bool = False
     """Whether it comes from web pages and waits for a second independent source; it is not recalled until then."""
     merged_count: int = Field(default=1, ge=1)
     """Number of memories merged into it."""
     contradicted_by: str = ""
     """Id of a better supported memory that contradicts it; its score is then halved."""
-    details: MemoryDetails | None = None
-    """Structured content."""
 
 
 class RememberRequest(Contract):
@@ -201,7 +185,6 @@ class RememberReply(Contract):
     memories: tuple[str, ...] = ()
     """Ids of the memories in the order of the request; equal for memories with the same content."""
     kinds: tuple[MemoryKind, ...] = ()
-    """Kinds assigned to the memories."""
     promoted: int = 0
     """Number of short-term memories stored as permanent."""
     unconfirmed: int = 0
@@ -215,13 +198,11 @@ class MemorySearchRequest(Contract):
     owner: str = ""
     kinds: tuple[MemoryKind, ...] = PERMANENT_KINDS
     limit: int = Field(default=10, ge=1, le=100)
-    """Maximum number of memories."""
     min_relevance: UnitInterval = 0.25
     """Minimum normalised relevance of a memory."""
     corpora: tuple[str, ...] = ()
     """Corpora that may be read: only memories are recalled that come from these corpora, from the web or from no run,
-    and the entity graph of these corpora extends the query to related entities and facts about them.
-    """
+    and the entity graph of these corpora extends the query to related entities and facts about them."""
     unrestricted: bool = False
     """Whether memories of all corpora are returned, for a person who inspects the memories of an owner."""
     without_runs: tuple[RunId, ...] = ()
@@ -249,7 +230,6 @@ class ScoredMemory(Contract):
     weight: float
     """Factor for its importance and confidence."""
     use_weight: float
-    """Factor for its number of uses."""
 
 
 class StrategyRecord(Contract):
@@ -289,13 +269,11 @@ class WriteMemoryRequest(Contract):
     """Id of the memory whose text is replaced; its kind stays. Empty for a new memory."""
     owner: str = ""
     now: datetime
-    """Time of the request."""
 
 
 WriteProblem = Literal["", "duplicate", "unknown", "episode", "too_many", "too_long"]
 """Reason for which nothing was written: the text is stored already, no memory has the id, an episode cannot be edited,
-the owner has the maximum number of preferences, or the text is too long for a preference.
-"""
+the owner has the maximum number of preferences, or the text is too long for a preference."""
 
 
 class WriteMemoryReply(Contract):
@@ -352,11 +330,8 @@ class MemoryRequest(Contract):
     """Actions of the `memory` command; every given action is performed."""
 
     page: MemoriesRequest | None = None
-    """List a page of memories."""
     search: MemorySearchRequest | None = None
-    """Search memories."""
     forget: ForgetRequest | None = None
-    """Delete memories."""
     write: WriteMemoryRequest | None = None
 
 
@@ -364,19 +339,14 @@ class MemoryReply(Contract):
     """Results of the actions."""
 
     page: MemoriesReply = MemoriesReply()
-    """Page of memories."""
     found: MemorySearchReply = MemorySearchReply()
-    """Search result."""
     forgotten: ForgetReply = ForgetReply()
-    """Result of the deletion."""
     written: WriteMemoryReply = WriteMemoryReply()
-    """Result of writing."""
 
 
 ConsolidationStep = Literal["embed", "promote", "compare", "abstract", "forget"]
 """Recompute vectors of an outdated embedding model; make useful short-term memories permanent; merge equal memories and
-resolve contradictions; derive procedures from episodes; delete memories by policy.
-"""
+resolve contradictions; derive procedures from episodes; delete memories by policy."""
 
 
 class ConsolidationRequest(Contract):
@@ -385,17 +355,6 @@ class ConsolidationRequest(Contract):
     step: ConsolidationStep
     now: datetime
     """Present time, from the workflow."""
-
-
-class ConsolidationProgress(Contract):
-    """Progress of a step, sent in heartbeats."""
-
-    step: ConsolidationStep
-    """Current step."""
-    done: int = 0
-    """Number of processed memories."""
-    total: int = 0
-    """Number of memories to process."""
 
 
 class ConsolidationStepReport(Contract):
@@ -407,4 +366,3 @@ class ConsolidationStepReport(Contract):
     changed: int = 0
     """Number of memories rewritten, created or deleted."""
     seconds: float = 0.0
-    """Duration."""

@@ -14,7 +14,6 @@ class Dossier(Contract):
     parts: dict[str, tuple[int, ...]] = {}
     """Numbers of the passages found for each part of the question, best first, by heading."""
     tokens: int = Field(default=0, ge=0)
-    """Estimated tokens of all passages."""
     searches: dict[str, tuple[int, ...]] = {}
     """Numbers of the passages found by each search for a gap, best first, by its query."""
     omitted: tuple[ChunkId, ...] = ()

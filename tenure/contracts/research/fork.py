@@ -13,7 +13,6 @@ class CycleCheckpoint(Contract):
 
     state: SpiralState
     feedback: tuple[Feedback, ...] = ()
-    """Feedback received so far."""
     outline: OutlineRevision | None = None
     """Last outline set by a person, which may take effect only in the next cycle."""
     progress: ProgressUpdate | None = None
@@ -35,7 +34,6 @@ class ForkRunRequest(RunRequest):
     """Start of a run that continues from a checkpoint of another run."""
 
     origin: ForkOrigin
-    """Starting point."""
 
 
 class ForkRequest(Contract):
@@ -45,7 +43,6 @@ class ForkRequest(Contract):
     """Run that is forked."""
     run: RunId
     state: SpiralState
-    """Research state of the checkpoint."""
     evidence: tuple[PassageRef, ...] = ()
     """Passages found for the question as a whole."""
     web: bool = False
@@ -56,6 +53,5 @@ class ForkReply(Contract):
     """Knowledge of the fork; passages of copied web pages have new ids."""
 
     state: SpiralState
-    """Research state."""
     evidence: tuple[PassageRef, ...] = ()
     """Passages found for the question as a whole."""

@@ -5,9 +5,8 @@ from datetime import datetime
 from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
-from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.retrieval import RetrievalStrategy
+from tenure.contracts.evidence.retrieval import EarlierPassages, RetrievalStrategy
 from tenure.contracts.knowledge.memory import MemorySearchRequest, StrategyRecord
 from tenure.contracts.run.run import QueryType
 
@@ -19,7 +18,6 @@ class RelatedRun(Contract):
     question: str
     """Its question; empty if only a fact of it is known."""
     ended_at: datetime
-    """Time of its end."""
     relevance: float
     """Relevance of its question, or of that fact, to the present question."""
 
@@ -46,21 +44,12 @@ class PersonalPassage(Contract):
     """The statement as a passage, with its relevance to the present question."""
 
 
-class InheritRequest(Contract):
+class InheritRequest(EarlierPassages):
     """Request for the passages of related runs that a new run can start with."""
 
     runs: tuple[RelatedRun, ...] = Field(default=(), max_length=20)
     """Related runs, most relevant first."""
     question: str
-    """Question of the new run."""
-    corpora: tuple[str, ...]
-    """Corpora that must still contain a passage."""
-    filters: tuple[Filter, ...] = ()
-    """Conditions that a passage must meet."""
-    min_relevance: float
-    """Minimum normalised relevance of the best passage to the question; otherwise none is inherited."""
-    limit: int = Field(default=24, ge=1, le=100)
-    """Maximum number of passages."""
 
 
 class InheritedPassage(Contract):
@@ -107,7 +96,6 @@ class Experience(Contract):
     repeated: tuple[RunId, ...] = ()
     """Earlier runs on the same question and the same documents, whose memories are left out."""
     related: tuple[RelatedRun, ...] = ()
-    """Earlier runs on related questions."""
     passages: tuple[InheritedPassage, ...] = ()
     """Passages they accepted that are evidence for the present question, too."""
     queries: tuple[str, ...] = ()
@@ -128,7 +116,6 @@ class StrategyOutcome(Contract):
     """Results of a retrieval strategy in a run."""
 
     query_type: QueryType
-    """Type of the tasks' queries."""
     strategy: RetrievalStrategy
     tasks: int = 0
     """Number of tasks that used it."""

@@ -15,9 +15,7 @@ class ProgressUpdate(Contract):
     """Workflow id of the child; its usage replaces what it reported before."""
     phase: RunPhase | None = None
     cycle: int | None = None
-    """Number of the research cycle."""
     revision: int | None = None
-    """Number of the report's revision."""
     topics: tuple[TopicProgress, ...] = ()
     """Topics whose state changed."""
     is_full_outline: bool = False

@@ -5,9 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from tenure.contracts.base import Contract, RunId, SourceId
+from tenure.contracts.base import Contract, SourceId
 from tenure.contracts.choices import Complexity
-from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.disputes import Contradiction, PositionEvidence
 from tenure.contracts.evidence.passages import Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.evidence.reasoning import Reasoning
@@ -15,17 +14,11 @@ from tenure.contracts.research.learning import StrategyOutcome
 from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.research.trace import TracedTask
 from tenure.contracts.result.programs import Attempt, CodeDraft
-from tenure.contracts.result.result import CritiqueRecord, Evaluation, ResultStatus
-from tenure.contracts.run.budget import BudgetResource
+from tenure.contracts.result.result import Evaluation, ReportFacts
 from tenure.contracts.run.run import (
-    FallbackRecord,
-    FeedbackRecord,
     QueryType,
     RunProgress,
-    TaskMode,
-    Usage,
 )
-from tenure.contracts.sandbox import Artifact
 
 
 class SubQuestion(Contract):
@@ -41,7 +34,6 @@ class Topic(Contract):
     """A topic of the outline."""
 
     heading: str
-    """Heading of its section."""
     question: str
     """Question that the section answers; it drives retrieval."""
     queries: tuple[str, ...] = ()
@@ -62,7 +54,6 @@ class Critique(Contract):
     query: str = ""
     """Query for missing evidence, if any."""
     origin: Literal["reflector", "person"] = "reflector"
-    """Author of the critique."""
 
 
 ReportPartKind = Literal["answer", "comparison", "section", "closing", "gaps"]
@@ -126,15 +117,12 @@ class ReportReview(Contract):
     """A review of a report, with its edits applied."""
 
     text: ReportText
-    """The text with verdicts and edits."""
     queries: tuple[str, ...] = ()
     """Searches for what it lacks."""
     verdicts: tuple[SectionVerdict, ...] = ()
-    """Verdicts on its parts."""
     evaluation: Evaluation | None = None
     """Verdict of the model on the edited report; None if no model has judged it."""
     contradictions: tuple[Contradiction, ...] = ()
-    """Contradictions between sources."""
     considerations: tuple[str, ...] = ()
     """Considerations beyond the sources."""
     condemned: tuple[str, ...] = ()
@@ -151,21 +139,14 @@ class SectionDraft(Contract):
     """A section of the report draft."""
 
     topic: str
-    """Heading."""
     draft: Draft
     coverage: float = 0.0
     """Coverage of the topic, 0 to 1."""
 
 
-class ReportDraft(Contract):
+class ReportDraft(ReportFacts):
     """The report before its sources are numbered."""
 
-    id: RunId
-    """Id of the run."""
-    mode: TaskMode
-    """Path taken: research or code."""
-    question: str
-    """Question of the run."""
     title: str = ""
     short_answer: Claim | None = None
     """Answer in a few words with the quotes that state it; None if there is none."""
@@ -175,46 +156,17 @@ class ReportDraft(Contract):
     """Line of reasoning from the evidence to an answer; None if there is none."""
     synthesis: SynthesisDraft = SynthesisDraft()
     """Situation, complication and resolution."""
-    information_gain: tuple[float, ...] = ()
-    """Information gain of each research cycle."""
     strategy_outcomes: tuple[StrategyOutcome, ...] = ()
-    """Results of the retrieval strategies."""
     queries: tuple[str, ...] = ()
     """Queries with results, the most productive first."""
-    further_considerations: tuple[str, ...] = ()
-    """Considerations beyond the sources."""
     contradictions: tuple[Contradiction, ...] = ()
-    """Contradictions between sources."""
     positions: tuple[PositionEvidence, ...] = ()
-    """Evidence for and against positions."""
-    evaluation: Evaluation | None = None
-    """Verdict of a model on the report; None if no model has judged it."""
-    critiques: tuple[CritiqueRecord, ...] = ()
-    """Critiques and their outcomes."""
-    decisions: tuple[str, ...] = ()
-    """Reasons for continuing or ending the run."""
-    feedback: tuple[FeedbackRecord, ...] = ()
-    """Feedback and its outcomes."""
-    usage: Usage = Usage()
-    """Usage of the run."""
-    limits: dict[BudgetResource, float] = {}
-    """Budget of each limited resource."""
-    fallbacks: tuple[FallbackRecord, ...] = ()
-    """Calls answered by a fallback."""
-    skipped: tuple[SkippedFile, ...] = ()
-    """Files that were not read."""
-    notes: tuple[str, ...] = ()
-    """Run log."""
     code: CodeDraft | None = None
     """Program, if one was requested."""
-    artifacts: tuple[Artifact, ...] = ()
-    """Files that a program created for the report."""
     numbered_sources: tuple[SourceId, ...] = ()
     """Sources already numbered in an earlier document, in order."""
     web_corpus: str = ""
     """Corpus of the web pages read; empty if the run did not read the web."""
-    status: ResultStatus = "done"
-    """Final status of the run."""
     progress: ProgressUpdate | None = None
     """Last progress of the workflow that wrote it, which the run has not received."""
 
@@ -224,9 +176,7 @@ class RunState(Contract):
 
     progress: RunProgress
     corpora: tuple[str, ...] = ()
-    """Corpora it reads."""
     complexity: Complexity | None = None
-    """Complexity determined by the router."""
     query_type: QueryType | None = None
     evidence: int = Field(default=0, ge=0)
     """Number of passages found for the question as a whole."""
@@ -235,9 +185,7 @@ class RunState(Contract):
     tasks: tuple[TracedTask, ...] = ()
     """Latest tasks that used tools."""
     attempts: tuple[Attempt, ...] = ()
-    """Programs tried."""
     paused: bool = False
-    """Whether a person paused it."""
     finishing: bool = False
     """Whether a person asked it to finish."""
     cycles: int = Field(default=0, ge=0)

@@ -53,7 +53,6 @@ class StepPreparation(Contract):
     query: str
     """The query; as planned if nothing was inserted."""
     names: tuple[InsertedName, ...] = ()
-    """Inserted names."""
     answered_by: int = Field(default=0, ge=0)
     """Number of the passage, from 1, that already answers the query; 0 for none."""
     title: str = ""
@@ -70,7 +69,6 @@ class Operand(Contract):
     passage: int = Field(ge=1)
     """Number of the passage, from 1."""
     title: str = ""
-    """Title of its document."""
 
 
 class PreparedCalculation(Contract):
@@ -79,7 +77,6 @@ class PreparedCalculation(Contract):
     expression: str = ""
     """Expression for the calculator; empty if the passages lack a figure."""
     operands: tuple[Operand, ...] = ()
-    """Figures in the expression."""
     problem: str = ""
     """Reason that there is no expression; empty on success."""
 
@@ -88,7 +85,6 @@ class PlanStep(Contract):
     """A step of a plan."""
 
     id: str
-    """Name within the plan."""
     kind: PlanStepKind = "search"
     query: str
     """Query text, question to a document, criteria of a comparison, or question about figures."""
@@ -110,7 +106,6 @@ class PlanStep(Contract):
     alternative: StepAlternative | None = None
     """Search that is tried once if the step fails or finds nothing; None for none."""
     status: StepStatus = "pending"
-    """State of the step."""
     is_answered: bool = False
     """Whether it was skipped because earlier results suffice; steps that depend on it use those."""
     note: str = ""
@@ -124,9 +119,7 @@ class ExecutedQuery(Contract):
     topic: str
     """Heading of the topic it served."""
     cycle: int
-    """Cycle of its execution."""
     found: int = 0
-    """Number of passages found."""
     accepted: int = 0
     """Number of those that were new and relevant."""
 
@@ -161,12 +154,9 @@ class AnalysisRequest(Contract):
     """Question of the whole report."""
     corpora: tuple[str, ...]
     topics: tuple[TopicState, ...]
-    """Topics of the outline."""
     candidates: tuple[CandidatePassage, ...]
     min_relevance: float
-    """Minimum relevance to a topic."""
     min_novelty: float
-    """Minimum novelty."""
 
 
 class AnalysisReply(Contract):
@@ -208,9 +198,7 @@ class SubagentRequest(PartRequest):
     """One task of a cycle."""
 
     step: PlanStep
-    """Step of the plan."""
     strategy: RetrievalStrategy
-    """Retrieval strategy."""
     strategy_reason: str = ""
     """Reason for the strategy, if experience chose it or the one of the plan was not possible."""
     hypothetical_answer: str = ""
@@ -256,12 +244,10 @@ class SpiralState(Contract):
     topics: tuple[TopicState, ...] = ()
     """Topics of the outline with their coverage."""
     executed: tuple[ExecutedQuery, ...] = ()
-    """Executed queries."""
     information_gains: tuple[float, ...] = ()
     latent_topics: tuple[LatentTopic, ...] = ()
     """Topics of the sources that are missing in the outline."""
     dropped: tuple[str, ...] = ()
-    """Headings of dropped topics."""
     critique: str = ""
     """Last critique of the planner."""
     refused_actions: tuple[str, ...] = ()
@@ -304,7 +290,6 @@ class ResearchRequest(PartRequest):
     """Start of a research workflow with the routed question and the documents retrieved for it."""
 
     complexity: Complexity
-    """Complexity determined by the router."""
     query_type: QueryType | None = None
     """Type of answer; None if unknown."""
     evidence: tuple[PassageRef, ...]
@@ -314,7 +299,6 @@ class ResearchRequest(PartRequest):
     tool_resources: tuple[str, ...] = ()
     """Tables and offers of MCP servers that tasks with tools can use."""
     experience: Experience = Experience()
-    """Knowledge of earlier runs."""
     feedback: tuple[Feedback, ...] = ()
     """Feedback received so far."""
     state: SpiralState | None = None
@@ -325,7 +309,6 @@ class SpiralRequest(ResearchRequest):
     """Start of the research loop, or its continuation after continue-as-new."""
 
     effort: ResearchEffort
-    """Amount of work."""
     outline: tuple[Topic, ...]
     """First outline."""
     outline_number: int = 0
@@ -338,7 +321,6 @@ class SpiralResult(Contract):
     """Result of the research loop."""
 
     state: SpiralState
-    """State after the last cycle."""
     failure: str = ""
     """Reason for the permanent failure of a step, if that ended the research."""
     is_cut: bool = False

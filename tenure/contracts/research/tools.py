@@ -63,7 +63,6 @@ class Observation(Contract):
     problem: str = ""
     """Reason that there is no result, with advice on what to do; empty on success."""
     artifacts: tuple[Artifact, ...] = ()
-    """Files created by a program."""
 
 
 class ToolDescription(Contract):
@@ -100,19 +99,16 @@ class LookupRequest(Contract):
     term: str = Field(min_length=1)
     kind: Literal["term", "url"] = "term"
     """term: sentences with the term. url: the term is a URL, and the documents are counted that contain exactly this
-    URL; results of tools, queries and programs are no documents.
-    """
+    URL; results of tools, queries and programs are no documents."""
     sources: tuple[SourceId, ...] = Field(max_length=MAX_LOOKUP_DOCUMENTS)
     """Sources to search, most important first."""
     limit: int = Field(default=12, ge=1, le=50)
-    """Maximum number of sentences."""
 
 
 class TermMatch(Contract):
     """A sentence that contains a term."""
 
     passage: PassageRef
-    """Passage that contains the sentence."""
     sentence: str
     """The sentence, verbatim."""
 
@@ -126,25 +122,27 @@ class LookupReply(Contract):
     """Total number of sentences with the term, or of documents with the URL."""
 
 
-class CalculateRequest(Contract):
-    """An expression whose result is stored as a source."""
+class StoredResult(Contract):
+    """A result that is stored as a source."""
 
-    expression: str
-    label: str = ""
-    """Description of the result."""
     question: str
     """Question that the result answers; its relevance is measured against it."""
     corpus: str
     """Corpus with which the result is stored."""
 
 
+class CalculateRequest(StoredResult):
+    """An expression whose result is stored as a source."""
+
+    expression: str
+    label: str = ""
+
+
 class CalculateReply(Contract):
     """Result of a calculation."""
 
     text: str = ""
-    """Expression and result."""
     passages: tuple[PassageRef, ...] = ()
-    """Passage of the result."""
     problem: str = ""
     """Reason that there is no result; empty on success."""
 
@@ -172,9 +170,7 @@ class ComparedPoint(Contract):
     """One point of a comparison of two documents."""
 
     relation: ComparisonRelation
-    """Relation of the documents on this point."""
     about: str = ""
-    """Subject of the point."""
     first: Claim | None = None
     """Statement of the first document; None if it has none."""
     second: Claim | None = None
@@ -194,7 +190,6 @@ class McpTool(Contract):
     server: str
     name: str
     description: str = ""
-    """Description by the server."""
     parameters: dict[str, JsonValue] = {}
     """JSON schema of its arguments; empty if it is too long to be shown."""
 
@@ -205,9 +200,7 @@ class McpResource(Contract):
     server: str
     uri: str
     title: str
-    """Title, or name."""
     description: str = ""
-    """Description by the server."""
 
 
 class McpToolsReply(Contract):
@@ -221,17 +214,13 @@ class McpToolsReply(Contract):
     """Reasons that servers could not be listed."""
 
 
-class McpCallRequest(Contract):
+class McpCallRequest(StoredResult):
     """A call of an MCP tool whose answer is stored as a source."""
 
     server: str
     tool: str
     arguments: dict[str, JsonValue] = {}
     """Arguments of the tool, as its schema says."""
-    question: str
-    """Question that the answer serves; its relevance is measured against it."""
-    corpus: str
-    """Corpus with which the answer is stored."""
 
 
 class McpTextReply(Contract):
@@ -248,16 +237,12 @@ class McpStoreRequest(McpCallRequest):
     text: str = Field(max_length=MAX_MCP_TEXT_LENGTH)
 
 
-class McpResourceRequest(Contract):
-    """A resource of an MCP server that is read and stored as a source."""
+class McpResourceRequest(StoredResult):
+    """A resource of an MCP server that is read and stored as a source; its most relevant passages are returned."""
 
     server: str
     uri: str
     title: str = ""
-    question: str
-    """Question that the resource serves; its most relevant passages are returned."""
-    corpus: str
-    """Corpus with which the resource is stored."""
 
 
 class McpCallReply(Contract):

@@ -26,7 +26,6 @@ class TracedQuery(Contract):
     found: int = 0
     """Passages that no earlier query of the task found."""
     judged: bool = False
-    """Whether they were judged."""
     accepted: int = 0
     """New and relevant passages."""
     irrelevant: int = 0
@@ -48,11 +47,9 @@ class TracedTask(Contract):
     topic: str
     """Heading of the topic it served."""
     kind: PlanStepKind = "search"
-    """Type of the step."""
     planned_query: str = ""
     """Query of the plan; empty if names of earlier results were not inserted into it."""
     strategy: RetrievalStrategy
-    """Retrieval strategy."""
     strategy_reason: str = ""
     """Reason for the strategy, if experience chose it."""
     search_mode: SearchMode | None = None
@@ -88,7 +85,6 @@ class TracedPlan(Contract):
     critique: str = ""
     """The planner's critique of the research so far."""
     actions: tuple[PlannedAction, ...] = ()
-    """Proposed actions."""
     refused: tuple[str, ...] = ()
     """Refused actions with the reasons."""
     added: tuple[str, ...] = ()
@@ -107,7 +103,6 @@ class TracedDecision(Contract):
     record: Literal["decision"] = "decision"
     cycle: int
     continues: bool
-    """Whether the research continues."""
     reasoning: str
     situation: str = ""
     """Established facts."""
@@ -126,7 +121,6 @@ class TracedCycle(Contract):
     plans: tuple[TracedPlan, ...] = ()
     """Its plan, and the new plan if it was replanned."""
     accepted: tuple[Finding, ...] = ()
-    """Accepted passages."""
     rejected: tuple[Rejection, ...] = ()
     """Numbers of rejected passages, by query."""
     coverage: dict[str, float] = {}
@@ -144,16 +138,13 @@ class TracedThought(Contract):
 
     record: Literal["thought"] = "thought"
     summary: str
-    """Its result in words."""
 
 
 class TracedReview(Contract):
     """A review of a section."""
 
     action: str
-    """Action requested by the reviewer."""
     critique: str
-    """Problem or missing content."""
 
 
 class TracedSection(Contract):
@@ -161,17 +152,14 @@ class TracedSection(Contract):
 
     record: Literal["section"] = "section"
     topic: str
-    """Heading."""
     generation: int
     """Number of the revision, from 1."""
     critiques: tuple[str, ...] = ()
     """Requested improvements."""
     reviews: tuple[TracedReview, ...] = ()
-    """Reviews in order."""
     claims: int = 0
     """Number of sentences."""
     sources: int = 0
-    """Number of cited sources."""
 
 
 class TracedReflection(Contract):
@@ -183,7 +171,6 @@ class TracedReflection(Contract):
     critiques: tuple[str, ...] = ()
     """Requested improvements."""
     further_considerations: tuple[str, ...] = ()
-    """Considerations beyond the sources."""
     evaluation: Evaluation | None = None
     """Verdict of the model on the edited report; None without a model."""
     contradictions: tuple[str, ...] = ()
@@ -210,7 +197,6 @@ class TracedProgram(Contract):
     inputs: tuple[str, ...] = ()
     """SELECT statements of its inputs."""
     code: str = ""
-    """Source code."""
     output: str = ""
     """Standard output, shortened."""
     artifacts: tuple[str, ...] = ()
@@ -237,7 +223,6 @@ class TracedCall(Contract):
     name: str
     """Name of the role or of the activity."""
     kind: CallKind
-    """Subject of the call."""
     part: str
     """Part of the run: the run itself, its research, a task, a section or the program."""
     at: str
@@ -282,25 +267,30 @@ StoryRecord = Annotated[
 """Record of something that has happened in a run."""
 
 
-class Story(Contract):
-    """Records of a run; a finished run returns them with its result, another one on request."""
+class StoryFacts(Contract):
+    """Facts of a run that no record contains."""
 
     mode: TaskMode = "UNDEFINED"
     """Path taken."""
     complexity: Complexity | None = None
-    """Complexity determined by the router."""
     memory: TracedMemory | None = None
     """Memories recalled and stored; None if there were none."""
     attempts: tuple[Attempt, ...] = ()
-    """Programs tried, of a run without a result."""
     feedback: tuple[FeedbackRecord, ...] = ()
-    """Feedback and its outcomes, of a run without a result."""
     notes: tuple[str, ...] = ()
-    """Run log, of a run without a result."""
-    records: tuple[StoryRecord, ...] = ()
-    """Records, in the order in which the run received them."""
+    """Run log."""
     omitted: int = 0
     """Number of records that were left out, since a run keeps a limited number."""
+
+
+class Story(StoryFacts):
+    """Records of a run; a finished run returns them with its result, another one on request.
+
+    The story of a finished run leaves out the programs, the feedback and the log, which its result contains.
+    """
+
+    records: tuple[StoryRecord, ...] = ()
+    """Records, in the order in which the run received them."""
 
 
 class RecordedResult(Result):
@@ -315,7 +305,6 @@ class RunHead(Contract):
     id: str
     question: str
     started_at: str
-    """Start time."""
     ended_at: str = ""
     """End time; empty while it runs."""
     status: str
@@ -324,44 +313,27 @@ class RunHead(Contract):
     """Reason for a missing result."""
 
 
-class Trace(RunHead):
+class Trace(RunHead, StoryFacts):
     """Story of a run as commands and pages show it."""
 
-    mode: TaskMode = "UNDEFINED"
-    """Path taken."""
-    complexity: Complexity | None = None
-    """Complexity determined by the router."""
     effort: ResearchEffort | None = None
     """Amount of work allowed for the research."""
     programs: tuple[TracedProgram, ...] = ()
     """Programs over tables, in order."""
     outline: tuple[str, ...] = ()
     """First outline."""
-    memory: TracedMemory | None = None
-    """Memories recalled and stored; None if there were none."""
     initial_findings: tuple[Finding, ...] = ()
     """Passages found for the whole question before the first cycle."""
     cycles: tuple[TracedCycle, ...] = ()
-    """Research cycles."""
     thoughts: tuple[TracedThought, ...] = ()
-    """Reasoning calls."""
     sections: tuple[TracedSection, ...] = ()
     """Sections, by revision."""
     reflections: tuple[TracedReflection, ...] = ()
-    """Reflections on the report."""
-    attempts: tuple[Attempt, ...] = ()
-    """Programs tried."""
     web: WebReport | None = None
     """Use of the web, once the run has ended."""
-    feedback: tuple[FeedbackRecord, ...] = ()
-    """Feedback and its outcomes."""
     commands: tuple[ControlRecord, ...] = ()
     """Other commands of people."""
     decisions: tuple[str, ...] = ()
     """Reasons for continuing or ending the run, in order."""
-    notes: tuple[str, ...] = ()
-    """Run log."""
     calls: tuple[TracedCall, ...] = ()
     """All calls of the run and its parts that have ended, by the time of their start."""
-    omitted: int = 0
-    """Number of records that were left out, since a run keeps a limited number."""

@@ -52,15 +52,12 @@ class AskRequest(Contract):
     """Question of the run."""
     question: Question
     corpora: tuple[str, ...] = Field(min_length=1)
-    """Corpora to read."""
     databases: tuple[str, ...] = ()
-    """Databases that may be queried."""
     limits: RunLimits = RunLimits()
     """Limits of the answer; contain a web scope only if the web may be read now."""
     search: bool = False
     """Whether a second search may look for what the first did not find."""
     thread: Thread = Thread()
-    """Conversation so far."""
 
 
 class AskReply(Contract):
@@ -77,12 +74,10 @@ class AskReply(Contract):
     markdown: str = ""
     """Answer with numeric citation marks."""
     claims: tuple[ResultClaim, ...] = ()
-    """Sentences of the answer."""
     sources: tuple[SourceEntry, ...] = ()
     """Cited sources; those of the report keep their numbers."""
     usage: Usage = Usage()
     fallbacks: tuple[FallbackRecord, ...] = ()
-    """Calls answered by a fallback."""
     notes: tuple[str, ...] = ()
     """Notes for readers on how the answer was made."""
     thread: Thread = Thread()

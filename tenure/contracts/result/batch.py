@@ -36,7 +36,6 @@ class BatchOutcome(Contract):
     """The question, shortened."""
     status: ItemStatus
     title: str = ""
-    """Title of the report."""
     note: str = ""
     """Reason for a missing report."""
     tokens: int = 0
@@ -53,9 +52,7 @@ class BatchRequest(Contract):
     shared: RunRequest
     """Request shared by all runs; its question is replaced, and its documents are ingested once."""
     items: tuple[BatchItem, ...]
-    """The questions."""
     max_parallel: int = Field(default=4, ge=1, le=50)
-    """Maximum number of concurrent runs."""
     earlier_outcomes: tuple[BatchOutcome, ...] = ()
     """Outcomes of an earlier execution; answered questions are not asked again."""
 
@@ -66,4 +63,3 @@ class BatchReport(Contract):
     outcomes: tuple[BatchOutcome, ...]
     """Outcomes in the order of the questions."""
     cancelled: bool = False
-    """Whether the batch was cancelled."""

@@ -73,7 +73,24 @@ class Lesson(Contract):
     """Recommended change."""
 
 
-class Attempt(Contract):
+class TestSummary(Contract):
+    """Results of the tests of a program."""
+
+    __test__ = False  # not a pytest class
+
+    passed: int = Field(default=0, ge=0)
+    """Number of passed tests."""
+    total: int = Field(default=0, ge=0)
+    """Number of tests."""
+    failures: tuple[AttemptFailure, ...] = ()
+    """Failures; none if the program is accepted."""
+    proof: ProofLevel = "none"
+    """Level of proof of the test results."""
+    notes: tuple[str, ...] = ()
+    """Findings: code of the program that could influence its tests, and gaps of its tests."""
+
+
+class Attempt(TestSummary):
     """A program with its test results."""
 
     n: int = Field(ge=1)
@@ -90,16 +107,6 @@ class Attempt(Contract):
     """File that is run; empty for a library."""
     command: str = ""
     """Command that ran it, with its arguments; empty if only its tests were run."""
-    passed: int = Field(default=0, ge=0)
-    """Number of passed tests."""
-    total: int = Field(default=0, ge=0)
-    """Number of tests."""
-    failures: tuple[AttemptFailure, ...] = ()
-    """Failures; none if the program is accepted."""
-    proof: ProofLevel = "none"
-    """Level of proof of the test results."""
-    notes: tuple[str, ...] = ()
-    """Findings: code of the program that could influence its tests, and gaps of its tests."""
     stdout: str = ""
     """Standard output, shortened."""
     stderr: str = ""
@@ -126,7 +133,6 @@ class CodingRequest(PartRequest):
     evidence: tuple[PassageRef, ...] = ()
     """Passages for the request as a whole, best first."""
     files: tuple[InputFile, ...] = ()
-    """Files given by the person."""
     tests: tuple[InputFile, ...] = ()
     """Tests given by the person: pytest files with their data, or cases as JSON."""
     feedback: tuple[Feedback, ...] = ()
@@ -171,7 +177,6 @@ class RepairRequest(Contract):
     limits: SandboxLimits = SandboxLimits()
     """Limits of one candidate."""
     seconds: float = Field(default=60.0, gt=0)
-    """Maximum duration of the search."""
     tried_digests: tuple[str, ...] = ()
     """Digests of programs that have already failed."""
 
@@ -180,9 +185,7 @@ class RepairProgress(Contract):
     """Progress of a repair search, sent in heartbeats; a retry continues from it."""
 
     tried: int = 0
-    """Number of candidates tried."""
     seconds: float = 0.0
-    """Duration so far."""
 
 
 class RepairReply(Contract):
@@ -193,28 +196,16 @@ class RepairReply(Contract):
     changes: tuple[str, ...] = ()
     """Descriptions of the edits."""
     tried: int = 0
-    """Number of candidates tried."""
     exhausted: bool = False
     """Whether all candidates were tried."""
     seconds: float = 0.0
-    """Duration of the search."""
 
 
-class ProgramVerification(Contract):
+class ProgramVerification(TestSummary):
     """Test results of a delivered program."""
 
     test_author: TestAuthor = "none"
     """Author of the tests; `none` for a program that was only run."""
-    passed: int = 0
-    """Number of passed tests."""
-    total: int = 0
-    """Number of tests."""
-    failures: tuple[AttemptFailure, ...] = ()
-    """Failures."""
-    proof: ProofLevel = "none"
-    """Level of proof of the test results."""
-    notes: tuple[str, ...] = ()
-    """Findings: code of the program that could influence its tests, and gaps of its tests."""
 
 
 class CodeDraft(Contract):
@@ -223,7 +214,6 @@ class CodeDraft(Contract):
     specification: str = ""
     """Required behaviour of the program."""
     task: CodingTask = "program"
-    """Deliverable."""
     files: tuple[SourceFile, ...] = ()
     """New or changed files of the program."""
     originals: tuple[OriginalFile, ...] = ()
@@ -231,10 +221,6 @@ class CodeDraft(Contract):
     entry: str = ""
     """File that is run; empty for a library."""
     tests: tuple[SourceFile, ...] = ()
-    """Tests of the program."""
     verification: ProgramVerification = ProgramVerification()
-    """Test results."""
     attempts: tuple[Attempt, ...] = ()
-    """All attempts in order."""
     artifacts: tuple[Artifact, ...] = ()
-    """Files created by the program."""

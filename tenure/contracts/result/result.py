@@ -7,8 +7,8 @@ from pydantic import Field
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.choices import ReasoningStrategy
 from tenure.contracts.evidence.corpora import SkippedFile
-from tenure.contracts.evidence.disputes import DisputeSide, DisputeStatus
-from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus, ExcerptPart
+from tenure.contracts.evidence.disputes import DisputeDecision, SideOfDispute
+from tenure.contracts.evidence.passages import ClaimText
 from tenure.contracts.evidence.reasoning import RejectedThought, StepKind
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.result.changes import ReportChanges
@@ -45,8 +45,7 @@ class SourceEntry(Contract):
     """Whether it contains instructions to language models (prompt injection)."""
     derived: bool = False
     """Whether no document contains it: the run computed it (a calculation, a query, a program or a tool's answer), or
-    it is the memory of a person's statement.
-    """
+    it is the memory of a person's statement."""
 
 
 class ResultCitation(Contract):
@@ -74,40 +73,17 @@ class ResultCitation(Contract):
     """Text of the source after the quote."""
 
 
-class ResultClaim(Contract):
+class ResultClaim(ClaimText):
     """A sentence of the report with its citations."""
 
-    text: str
-    """The sentence, the cell of a table, or code; `**`, `*` and backticks mark words in a sentence."""
-    kind: ClaimKind = "fact"
-    """Kind of the sentence: a fact, an inference from its sources, a gap in the sources, or a lead-in."""
-    label: str = ""
-    """Name of the row of a cell, or defined term; empty elsewhere."""
-    column: str = ""
-    """Name of the column of a cell; empty elsewhere."""
     heading: str = ""
     """Sub-heading of the block; empty for none."""
-    status: ClaimStatus
-    """Result of verification."""
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    """Confidence in the status; null if not measured."""
     citations: tuple[ResultCitation, ...] = ()
     """Quotes that support it."""
-    tainted: bool = False
-    """Whether a text with instructions to language models is cited or was in the prompt that produced the sentence."""
     begins: BlockStart | None = None
     """Form in which it begins; null if it continues the paragraph, the definition or the excerpt before it."""
-    part: ExcerptPart = ""
-    """Part of an excerpt that it is; its text is then verbatim, without formats. Empty elsewhere."""
-    answers: bool = False
-    """Whether it is a part of an excerpt that answers the question of its section."""
     path: tuple[str, ...] = ()
     """Headings above an excerpt, outermost first, at its first part; empty elsewhere."""
-
-    @property
-    def statement(self) -> str:
-        """The text with the row and the column of a cell, or with the term of a definition, which complete it."""
-        return ": ".join(part for part in (" – ".join(filter(None, (self.label, self.column))), self.text) if part)
 
 
 class ResultSection(Contract):
@@ -205,32 +181,16 @@ class Evaluation(Contract):
         return tuple(part.part for part in self.parts if part.answered == "no")
 
 
-class ResultDisputeSource(Contract):
+class ResultDisputeSource(SideOfDispute):
     """A source that takes a side in a dispute."""
 
     citation: ResultCitation
     """Its statement."""
-    side: DisputeSide
-    """Side that it takes: the first or the second statement; for a position, for it (a) or against it (b)."""
-    published: str = ""
-    """Publication date as the source states it; empty if unknown."""
-    primary: str = ""
-    """Reason to regard it as a primary source; empty if none is known."""
-    found: bool = False
-    """Whether the search for a primary or newer source found it."""
 
 
-class ResultDisputeOutcome(Contract):
+class ResultDisputeOutcome(DisputeDecision):
     """Outcome of a dispute after the search for a primary or newer source."""
 
-    status: DisputeStatus
-    """Whether the dispute is resolved, still disputed, or was not searched for."""
-    side: DisputeSide | None = None
-    """Side of the primary or newer source; null if the dispute is not resolved."""
-    reason: str
-    """Reason, in sentences."""
-    query: str = ""
-    """Query of the search; empty if there was none."""
     sources: tuple[ResultDisputeSource, ...] = ()
     """Sources of both sides that the report shows, those that the search found last."""
 
@@ -269,8 +229,8 @@ class ResultPosition(Contract):
     """Outcome of the search for a primary or newer source; null if the run ended before."""
 
 
-class Result(Contract):
-    """Complete result of a run."""
+class ReportFacts(Contract):
+    """Facts of a report that its draft and its result share."""
 
     id: RunId
     """Id of the run."""
@@ -278,6 +238,37 @@ class Result(Contract):
     """Path taken: research or code."""
     question: str
     """Question of the run."""
+    information_gain: tuple[float, ...] = ()
+    """Information gain of each cycle; empty for a run of one pass."""
+    further_considerations: tuple[str, ...] = ()
+    """Considerations beyond the sources, without citations."""
+    evaluation: Evaluation | None = None
+    """Verdict of a model on the report; null if no model has judged it."""
+    critiques: tuple[CritiqueRecord, ...] = ()
+    """Critiques of the report and their outcomes."""
+    decisions: tuple[str, ...] = ()
+    """Reasons for continuing or ending the run, in order."""
+    feedback: tuple[FeedbackRecord, ...] = ()
+    """Feedback received during the run and its outcomes."""
+    usage: Usage = Usage()
+    """Usage of the run."""
+    limits: dict[BudgetResource, float] = {}
+    """Budget of each limited resource: tokens, dollars, calls, searches, seconds."""
+    fallbacks: tuple[FallbackRecord, ...] = ()
+    """Calls answered by a fallback instead of the model."""
+    skipped: tuple[SkippedFile, ...] = ()
+    """Files that were not read, with the reasons."""
+    notes: tuple[str, ...] = ()
+    """Run log: notes for readers on how the result was made."""
+    artifacts: tuple[Artifact, ...] = ()
+    """Files created by a program, with their stored paths."""
+    status: ResultStatus = "done"
+    """Final status of the run."""
+
+
+class Result(ReportFacts):
+    """Complete result of a run."""
+
     title: str
     """Title of the report."""
     short_answer: ResultClaim | None = None
@@ -292,8 +283,6 @@ class Result(Contract):
     """Line of reasoning from the evidence to an answer; null if there is none."""
     synthesis: Synthesis | None = None
     """Executive synthesis; null if there is none."""
-    further_considerations: tuple[str, ...] = ()
-    """Considerations beyond the sources, without citations."""
     contradictions: tuple[ResultContradiction, ...] = ()
     """Contradictions between sources."""
     positions: tuple[ResultPosition, ...] = ()
@@ -304,16 +293,6 @@ class Result(Contract):
     """URIs of all sources with instructions to language models that are cited or that a model has read."""
     coverage: dict[str, float] = {}
     """Coverage of each topic."""
-    information_gain: tuple[float, ...] = ()
-    """Information gain of each cycle; empty for a run of one pass."""
-    critiques: tuple[CritiqueRecord, ...] = ()
-    """Critiques of the report and their outcomes."""
-    decisions: tuple[str, ...] = ()
-    """Reasons for continuing or ending the run, in order."""
-    feedback: tuple[FeedbackRecord, ...] = ()
-    """Feedback received during the run and its outcomes."""
-    evaluation: Evaluation | None = None
-    """Verdict of a model on the report; null if no model has judged it."""
     code: str = ""
     """Program as one text, with file names if there are several; empty for a report."""
     files: tuple[SourceFile, ...] = ()
@@ -330,32 +309,16 @@ class Result(Contract):
     """Test results of the program; null for a report."""
     attempts: tuple[Attempt, ...] = ()
     """All attempts in order."""
-    artifacts: tuple[Artifact, ...] = ()
-    """Files created by a program, with their stored paths."""
-    usage: Usage
-    """Usage of the run."""
-    limits: dict[BudgetResource, float] = {}
-    """Budget of each limited resource: tokens, dollars, calls, searches, seconds."""
-    fallbacks: tuple[FallbackRecord, ...] = ()
-    """Calls answered by a fallback instead of the model."""
-    skipped: tuple[SkippedFile, ...] = ()
-    """Files that were not read, with the reasons."""
     web: WebReport | None = None
     """Use of the web; null for a run that did not read it."""
     changes: ReportChanges | None = None
     """Changes since the previous report; null if the question is not scheduled."""
-    notes: tuple[str, ...] = ()
-    """Run log: notes for readers on how the result was made."""
-    status: ResultStatus
-    """Final status of the run."""
 
 
 class ComparisonRequest(Contract):
     """Two reports on a scheduled question, with the statements and sources that are compared."""
 
     last: Result
-    """The last report."""
     now: Result
-    """The new report."""
     at: str
     """Time when the new report was finished, ISO 8601 in UTC."""

@@ -22,7 +22,6 @@ class CallBudget(Contract):
     """Budget of one role call including repeated requests, reserved before the call."""
 
     calls: int = Field(ge=1)
-    """Maximum number of model answers."""
     tokens_in: int = Field(ge=1)
     """Maximum number of prompt tokens in total."""
     tokens_out: int = Field(ge=1)

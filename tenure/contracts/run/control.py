@@ -78,7 +78,6 @@ class OutlineRevision(Contract):
     number: int
     """Number of the revision, from 1."""
     topics: tuple[OutlineTopic, ...]
-    """All topics in order."""
 
 
 class BudgetRevision(Contract):

@@ -14,12 +14,9 @@ class Notification(Contract):
     delivery: str
     """Idempotency key: equal for all delivery attempts of one notification and unique otherwise."""
     id: RunId
-    """Id of the run."""
     event: NotificationEvent
     status: str
-    """Status of the run."""
     question: str
-    """Question of the run."""
     at: str
     """Time of the event, ISO 8601 in UTC."""
     ui_url_prefix: str = ""

@@ -6,7 +6,8 @@ The module imports nothing slow, since `--help` needs it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from pydantic import BaseModel as _Base
@@ -22,6 +23,7 @@ OptionKind = Literal["", "duration", "amount", "language", "paths"]
 """Form of a value on the command line, if it does not follow from the type of the field."""
 
 
+@dataclass(frozen=True)
 class Option:
     """Words and bounds of an option, in the annotation of its field (`Annotated[int, Option(…)]`).
 
@@ -38,25 +40,19 @@ class Option:
         pattern: regular expression that a text matches.
     """
 
-    __is_annotated_types_grouped_metadata__: Final = True
+    __is_annotated_types_grouped_metadata__: ClassVar = True
 
-    def __init__(
-        self,
-        description: str,
-        flag: str = "",
-        help: str = "",
-        metavar: str | None = None,
-        *,
-        kind: OptionKind = "",
-        minimum: float | None = None,
-        above: float | None = None,
-        maximum: float | None = None,
-        max_length: int | None = None,
-        pattern: str = "",
-    ) -> None:
-        self.description, self.flag, self.help, self.metavar, self.kind = description, flag, help, metavar, kind
-        self.minimum, self.above, self.maximum = minimum, above, maximum
-        self.max_length, self.pattern = max_length, pattern
+    description: str
+    flag: str = ""
+    help: str = ""
+    metavar: str | None = None
+    _: KW_ONLY
+    kind: OptionKind = ""
+    minimum: float | None = None
+    above: float | None = None
+    maximum: float | None = None
+    max_length: int | None = None
+    pattern: str = ""
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the bounds and the description as Pydantic reads them."""
@@ -75,11 +71,11 @@ class Option:
         yield _Described(self.description)
 
 
+@dataclass(frozen=True)
 class _Described:
     """Description of a field in its JSON schema."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    _text: str
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
         return {**handler(core), "description": self._text}

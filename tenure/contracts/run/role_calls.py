@@ -17,8 +17,7 @@ MAX_MODEL_TIMEOUT_SECONDS: Final = 1800
 
 DEFAULT_HEARTBEAT_SECONDS: Final = 30
 """Heartbeat timeout of the activities of a run, unless a worker's settings say otherwise. A server that restarts within
-12 seconds was measured to accept the next heartbeat of a call in time; with 7 seconds, the call was repeated.
-"""
+12 seconds was measured to accept the next heartbeat of a call in time; with 7 seconds, the call was repeated."""
 
 
 class RoleRequest(Contract, Generic[InputT]):

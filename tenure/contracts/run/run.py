@@ -12,7 +12,7 @@ from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.run.budget import BudgetResource, Price
 from tenure.contracts.run.control import BudgetRevision, InputRequest, OutlineRevision
 from tenure.contracts.run.limit_fields import LimitFields
-from tenure.contracts.run.role_calls import SavedUsage
+from tenure.contracts.run.role_calls import SavedUsage, TokenCounts
 from tenure.contracts.sandbox import InputFile
 
 TaskMode = Literal["UNDEFINED", "RESEARCH", "CODE"]
@@ -93,7 +93,6 @@ class RunRequest(Contract):
     ingest: tuple[IngestRequest, ...] = ()
     """Corpora to update first."""
     corpora: tuple[str, ...] = ()
-    """Corpora to read."""
     databases: tuple[str, ...] = ()
     """Databases to query, by their names in the worker's settings."""
     files: tuple[InputFile, ...] = ()
@@ -135,12 +134,9 @@ class PartRequest(Contract):
     """Workflow id of the run, which receives progress updates."""
     question: str
     corpora: tuple[str, ...] = ()
-    """Corpora to read."""
     databases: tuple[str, ...] = ()
-    """Databases that may be queried."""
     limits: RunLimits
     control: ControlState = ControlState()
-    """Control state at the start."""
 
 
 class Feedback(Contract):
@@ -164,45 +160,31 @@ class FeedbackRecord(Contract):
     """Result of the feedback, in one sentence."""
 
 
-class RoleUsage(Contract):
+class CallUsage(TokenCounts):
+    """Usage of role calls."""
+
+    calls: int = 0
+    """Number of finished role calls, fallbacks included."""
+    model_calls: int = 0
+    """Number of billed model answers, repeated and unusable ones included."""
+    cost_usd: float | None = None
+    """Cost in US dollars; null if a model that answered has no known price."""
+
+
+class RoleUsage(CallUsage):
     """Usage of one role."""
 
-    model_calls: int = 0
-    """Number of billed model answers, repeated requests included."""
-    tokens_cached: int = 0
-    """Prompt tokens that the server had in its cache."""
-    cost_usd: float | None = None
-    """Cost in US dollars; None if a model that answered has no known price."""
     streamed: int = 0
     """Number of streamed answers."""
     first_token_seconds: float | None = None
     """Mean time to the first token of streamed answers."""
-
-    calls: int = 0
-    """Number of finished role calls, fallbacks included."""
-    tokens_in: int = 0
-    """Prompt tokens as reported by the server."""
-    tokens_out: int = 0
-    """Completion tokens as reported by the server."""
     models: tuple[str, ...] = ()
     """Models that answered; `offline` for the fallback."""
 
 
-class Usage(Contract):
+class Usage(CallUsage):
     """Usage of a run."""
 
-    calls: int = 0
-    """Number of finished role calls, fallbacks included."""
-    tokens_in: int = 0
-    """Prompt tokens."""
-    tokens_out: int = 0
-    """Completion tokens."""
-    model_calls: int = 0
-    """Number of billed model answers, repeated and unusable ones included."""
-    tokens_cached: int = 0
-    """Prompt tokens that the server had in its cache."""
-    cost_usd: float | None = None
-    """Cost in US dollars; None if a model that answered has no known price."""
     searches: int = 0
     """Number of searches of the knowledge base."""
     embedded_share: float = 1.0
@@ -247,9 +229,7 @@ class TopicProgress(Contract):
     """Progress of a topic of the outline."""
 
     topic: str
-    """Heading of the section."""
     phase: SectionPhase = "waiting"
-    """Phase of the section."""
     claims: int = 0
     """Number of claims in the current draft."""
     sources: int = 0
@@ -264,12 +244,10 @@ class StepProgress(Contract):
     """Progress of a step of a research plan."""
 
     id: str
-    """Name of the step within its plan."""
     kind: PlanStepKind = "search"
     query: str
     """Query or task of the step, with inserted names."""
     status: StepStatus = "pending"
-    """State of the step."""
     depends_on: tuple[str, ...] = ()
     """Steps whose results it needs."""
     inserted: tuple[str, ...] = ()
@@ -286,16 +264,13 @@ class RunProgress(Contract):
     id: RunId
     question: str
     mode: TaskMode = "UNDEFINED"
-    """Path taken."""
     phase: RunPhase = "ingest"
-    """Current phase."""
     status: RunStatus = "running"
     cycle: int = 0
     """Number of research cycles started."""
     revision: int = 0
     """Number of report revisions so far."""
     topics: tuple[TopicProgress, ...] = ()
-    """Topics of the outline."""
     steps: tuple[StepProgress, ...] = ()
     """Steps of the current research plan."""
     tests_passed: int = 0
@@ -303,9 +278,7 @@ class RunProgress(Contract):
     tests: int = 0
     """Number of tests it must pass."""
     usage: Usage = Usage()
-    """Usage so far."""
     feedback: tuple[FeedbackRecord, ...] = ()
-    """Feedback received."""
     last: str = ""
     """Latest event, in words."""
     budget: tuple[str, ...] = ()

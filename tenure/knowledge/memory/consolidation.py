@@ -18,8 +18,8 @@ from tenure.algorithms.claims.contradictions import detect_contradiction
 from tenure.algorithms.memory import scoring
 from tenure.algorithms.text.passage import Encoder
 from tenure.contracts.choices import MemoryKind
+from tenure.contracts.knowledge.maintenance import UpkeepProgress
 from tenure.contracts.knowledge.memory import (
-    ConsolidationProgress,
     ConsolidationRequest,
     ConsolidationStepReport,
     Memory,
@@ -42,7 +42,7 @@ _MIN_COMPARED_SIMILARITY = 0.75
 """Minimum similarity of two memories that are compared."""
 _COMPARED_KINDS = (*FACT_KINDS, "procedural")
 
-ReportProgress = Callable[[ConsolidationProgress], None]
+ReportProgress = Callable[[UpkeepProgress], None]
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Consolidation:
     def _advance(self, looked_at: int) -> None:
         """Count rows, report the progress, and stop if cancelled."""
         self._looked_at += looked_at
-        self._report(ConsolidationProgress(step=self._step, done=self._looked_at, total=self._total))
+        self._report(UpkeepProgress(step=self._step, done=self._looked_at, total=self._total))
         self._check_cancelled()
 
     def _check_cancelled(self) -> None:

@@ -18,10 +18,10 @@ from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import normalize_sentence
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.web import WEB_PREFIX
+from tenure.contracts.knowledge.maintenance import UpkeepProgress
 from tenure.contracts.knowledge.memory import (
     MAX_PREFERENCE_CHARS,
     MAX_PREFERENCES,
-    ConsolidationProgress,
     ConsolidationRequest,
     ConsolidationStepReport,
     EpisodeDetails,
@@ -343,7 +343,7 @@ class Memories:
     def consolidate(
         self,
         request: ConsolidationRequest,
-        report: Callable[[ConsolidationProgress], None],
+        report: Callable[[UpkeepProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
     ) -> ConsolidationStepReport:
         """Run one step of a consolidation."""

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from tenure.algorithms.coding.patches import build_patch
 from tenure.algorithms.text.sentences import normalize_sentence, stem_words
+from tenure.contracts.result.changes import QuotedSource
 from tenure.contracts.result.diff import (
     ChangedConclusion,
     ChangedFinding,
     ChangedMetric,
     CitedSource,
     ConclusionPart,
-    DiffQuote,
     DiffSide,
     DiffStatement,
     RunDiff,
@@ -76,9 +76,9 @@ def list_abstract_statements(result: Result) -> tuple[DiffStatement, ...]:
 def _stated(result: Result, parts: Iterable[tuple[str, Iterable[ResultClaim]]]) -> tuple[DiffStatement, ...]:
     by_number = {source.n: source for source in result.sources}
 
-    def quote(citation: ResultCitation) -> DiffQuote:
+    def quote(citation: ResultCitation) -> QuotedSource:
         source = by_number[citation.source]
-        return DiffQuote(uri=source.uri, title=source.title, text=citation.quote)
+        return QuotedSource(uri=source.uri, title=source.title, quote=citation.quote)
 
     said: dict[str, DiffStatement] = {}
     for topic, claims in parts:
@@ -112,7 +112,7 @@ def _iterate_overlaps(a: Sequence[DiffStatement], b: Sequence[DiffStatement]) ->
 
 
 def _quoted(statement: DiffStatement) -> frozenset[tuple[str, str]]:
-    return frozenset((quote.uri, normalize_sentence(quote.text)) for quote in statement.quotes)
+    return frozenset((quote.uri, normalize_sentence(quote.quote)) for quote in statement.quotes)
 
 
 def _changed(a: DiffStatement, b: DiffStatement) -> ChangedFinding:

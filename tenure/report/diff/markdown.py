@@ -73,7 +73,7 @@ def _changed(one: ChangedFinding, found: RunDiff) -> str:
 def _statement(said: DiffStatement) -> str:
     """Render a statement with its status and its quotes."""
     status = f" *({STATUS_WORDS[said.status]})*" if STATUS_WORDS[said.status] else ""
-    quotes = "; ".join(f"“{escape(quote.text)}” ({escape(quote.title)})" for quote in said.quotes)
+    quotes = "; ".join(f"“{escape(quote.quote)}” ({escape(quote.title)})" for quote in said.quotes)
     return f"{escape(said.text)}{status}" + (f" From: {quotes}" if quotes else "")
 
 

@@ -33,25 +33,20 @@ def build_trace(head: RunHead, story: Story, result: Result | None) -> Trace:
     cycles = _build_cycles(story)
     return Trace(
         **dict(head),
-        mode=story.mode,
-        complexity=story.complexity,
+        **{name: getattr(result or story, name) for name in ("attempts", "feedback", "notes")},
+        **{name: getattr(story, name) for name in ("mode", "complexity", "memory", "omitted")},
         effort=outline.effort if outline else None,
         outline=outline.headings if outline else (),
         programs=_select(story, TracedProgram),
-        memory=story.memory,
         initial_findings=cycles[0].accepted if cycles and cycles[0].number == 0 else (),
         cycles=tuple(cycle for cycle in cycles if cycle.number),
         thoughts=_select(story, TracedThought),
         sections=_select(story, TracedSection),
         reflections=_select(story, TracedReflection),
-        attempts=result.attempts if result else story.attempts,
         web=result.web if result else None,
-        feedback=result.feedback if result else story.feedback,
         commands=_select(story, ControlRecord),
         decisions=result.decisions if result else (),
-        notes=result.notes if result else story.notes,
         calls=tuple(sorted(_select(story, TracedCall), key=lambda call: call.at)),
-        omitted=story.omitted,
     )
 
 

@@ -21,11 +21,11 @@ from temporalio.service import RPCError
 
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import (
-    ArchiveProgress,
     ArchiveReport,
     ArchiveRequest,
     RunDescription,
 )
+from tenure.contracts.knowledge.maintenance import UpkeepProgress
 from tenure.contracts.research.trace import WorkflowStatus
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.temporal.archive.container import VERSION, ArchivedDocument, ArchiveError, encode_run
@@ -88,7 +88,7 @@ class RunArchiver:
             return 0
         return await asyncio.to_thread(self._save, document)
 
-    async def archive_missing(self, since: datetime | None, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
+    async def archive_missing(self, since: datetime | None, report: Callable[[UpkeepProgress], None]) -> ArchiveReport:
         """Archive ended runs that the archive lacks: those that were terminated, or lost their worker.
 
         Raises:
@@ -106,7 +106,7 @@ class RunArchiver:
         failed: list[str] = []
         foreign = 0
         for done, (id, run) in enumerate(missing):
-            report(ArchiveProgress(done=done, total=len(missing)))
+            report(UpkeepProgress(done=done, total=len(missing)))
             try:
                 await self._archive(ArchiveRequest(run=RunId(id), execution=run))
             except RequestMissing:

@@ -22,14 +22,9 @@ from tests.support.worlds import KITCHEN, MemoryKnowledge
 from tests.workflows.upkeep.test_embed import ColdKnowledge
 from workflows.run.agent import AgentWorkflow
 from workflows.upkeep.archive import ArchiveSweepWorkflow
-from workflows.upkeep.consolidation import ConsolidationWorkflow
-from workflows.upkeep.corpus import CorpusWorkflow
 from workflows.upkeep.embed import EmbedWorkflow
-from workflows.upkeep.graph import GraphWorkflow
-from workflows.upkeep.ingest import IngestWorkflow
-from workflows.upkeep.maintenance import MaintenanceWorkflow
-from workflows.upkeep.memory import MemoryWorkflow
-from workflows.upkeep.sql import SqlWorkflow
+from workflows.upkeep.knowledge import CorpusWorkflow, GraphWorkflow, IngestWorkflow, MemoryWorkflow, SqlWorkflow
+from workflows.upkeep.maintenance import ConsolidationWorkflow, MaintenanceWorkflow
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

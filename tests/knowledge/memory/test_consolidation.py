@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.knowledge.maintenance import UpkeepProgress
 from tenure.contracts.knowledge.memory import (
-    ConsolidationProgress,
     ConsolidationRequest,
     ConsolidationStep,
     ConsolidationStepReport,
@@ -225,7 +225,7 @@ def test_memories_are_embedded_again_with_another_model(uri: str) -> None:
 def test_consolidation_can_be_cancelled(knowledge: KnowledgeBase, step: ConsolidationStep) -> None:
     """The error and the reports contain the progress."""
     remember(knowledge, of_run(1), of_run(2, "Bees dance."))
-    told: list[ConsolidationProgress] = []
+    told: list[UpkeepProgress] = []
 
     with pytest.raises(WorkCancelled, match=f"consolidation step {step} stopped after"):
         knowledge.memories.consolidate(ConsolidationRequest(step=step, now=NOW), told.append, lambda: True)

@@ -30,7 +30,7 @@ def test_findings_are_gone_new_or_the_same() -> None:
 
     assert [one.text for one in found.a.findings] == [FALLS.text]
     assert [one.text for one in found.b.findings] == [PULLS.text]
-    assert found.b.findings[0].quotes[0].text == PULLS.citations[0].quote
+    assert found.b.findings[0].quotes[0].quote == PULLS.citations[0].quote
     assert (found.unchanged, found.changed) == (1, ())
     assert [source.title for source in found.common_sources] == ["On tides"]
     assert [source.title for source in found.b.sources] == ["The Moon's pull"]

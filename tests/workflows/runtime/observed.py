@@ -26,7 +26,6 @@ class InnerWorkflow:
 
     @workflow.run
     async def run(self, name: str) -> str:
-        await workflow.execute_local_activity(note, name, start_to_close_timeout=SHORT)
         return await workflow.execute_activity(note, name, start_to_close_timeout=SHORT)
 
 

@@ -13,8 +13,7 @@ from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS
 from tests.support.workers import PatientWorker
 from workflows.runtime.heartbeat_timeout import HeartbeatTimeoutInterceptor
 from workflows.runtime.task_queues import SEARCH_QUEUE
-from workflows.upkeep.corpus import CorpusWorkflow
-from workflows.upkeep.sql import SqlWorkflow
+from workflows.upkeep.knowledge import CorpusWorkflow, SqlWorkflow
 
 
 @pytest.mark.parametrize("seconds", [None, 123.0])

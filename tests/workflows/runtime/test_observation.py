@@ -93,7 +93,7 @@ async def test_a_run_is_one_trace_over_children_and_continuations(
     # A local activity may be executed again by a replay that comes before its record.
     names = sorted(span.name for span in spans if "activity.id" not in " ".join(span.attributes))
     assert names == ["InnerWorkflow", "OuterWorkflow", "OuterWorkflow"]
-    assert len([span for span in spans if span.name == "note"]) >= 4
+    assert len([span for span in spans if span.name == "note"]) >= 3
     assert {span.parent for span in spans if span.parent} <= by_id.keys()
     assert root.attributes["temporal.workflow.run_id"] == handle.first_execution_run_id
     assert {span.name for span in collector.trace(other)} == {"InnerWorkflow", "note"}

@@ -19,8 +19,7 @@ from tests.support.worlds import KITCHEN, MemoryKnowledge
 from workflows.run.agent import AgentWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
-from workflows.upkeep.ingest import IngestWorkflow
-from workflows.upkeep.sql import SqlWorkflow
+from workflows.upkeep.knowledge import IngestWorkflow, SqlWorkflow
 
 
 async def test_no_workflow_widens_the_roots(serving: Serving, tmp_path: Path) -> None:

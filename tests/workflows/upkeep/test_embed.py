@@ -24,7 +24,7 @@ from tests.support.tiers import exhaustive
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.embed import EmbedWorkflow
-from workflows.upkeep.ingest import IngestWorkflow
+from workflows.upkeep.knowledge import IngestWorkflow
 
 
 class ColdKnowledge(MemoryKnowledge):

@@ -27,8 +27,8 @@ from tenure.temporal.schedules import make_upkeep_id, schedule_upkeep
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
 from workflows.runtime.task_queues import TENURE_QUEUE
-from workflows.upkeep.consolidation import ConsolidationWorkflow
-from workflows.upkeep.memory import MemoryWorkflow
+from workflows.upkeep.knowledge import MemoryWorkflow
+from workflows.upkeep.maintenance import ConsolidationWorkflow
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 

@@ -2,13 +2,12 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from workflows.research.cycle_phases.research_loop import ResearchLoop
-from workflows.research.plan_and_execute import execute_plan
+from workflows.research.plan_and_execute import PlanExecution, execute_plan
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
@@ -26,7 +25,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.text.questions import shorten
     from tenure.algorithms.writing.trace_records import describe_task
     from tenure.contracts.research.spiral import (
-        CandidatePassage,
         EarlierResult,
         PlanStep,
         SubagentRequest,
@@ -49,17 +47,7 @@ MAX_NOTE_CHARACTERS = 300
 """Characters of the note of a step."""
 
 
-@dataclass(frozen=True)
-class ActResult:
-    """Result of executing the steps of a plan."""
-
-    steps: tuple[PlanStep, ...]
-    """The steps with their final states."""
-    candidates: tuple[CandidatePassage, ...]
-    """Passages found."""
-
-
-async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> ActResult:
+async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> PlanExecution[SubagentResult]:
     """Execute the steps of a plan, round by round."""
     results: dict[str, EarlierResult] = {}
     imagining = loop.try_step(_imagine_answers(loop, plan.steps), None, "No hypothetical answers were written")
@@ -83,11 +71,10 @@ async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> ActResult:
     loop.record_end_of_steps()
     if execution.deadlocked:
         loop.add_note("Steps of the plan waited for each other and were given up.")
-    candidates = tuple(candidate for result in execution.results for candidate in result.candidates)
-    return ActResult(execution.steps, candidates)
+    return execution
 
 
-def needs_another_plan(loop: ResearchLoop, plan: ValidatedPlan, result: ActResult) -> bool:
+def needs_another_plan(loop: ResearchLoop, plan: ValidatedPlan, result: PlanExecution[SubagentResult]) -> bool:
     """Return whether a plan failed so far that the cycle needs another one; note why."""
     reason = find_replan_reason(plan, list(result.steps))
     if not reason or loop.parent.is_finishing:

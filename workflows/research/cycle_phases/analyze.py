@@ -1,7 +1,4 @@
-"""Analyze what a cycle found: accept relevant new passages, measure the gain, name topics that the outline lacks.
-
-Accepted passages are added to the dossier before a model plans, which reads the passages themselves.
-"""
+"""Analyze what a cycle found: accept relevant new passages, measure the gain, name topics that the outline lacks."""
 
 from collections.abc import Sequence
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from temporalio import workflow
 
 from workflows.research.cycle_phases.research_loop import ResearchLoop
-from workflows.runtime.input_requests import request_input
+from workflows.runtime.control import send_signal
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.known_facts import describe_origin
@@ -143,7 +143,8 @@ async def _ask_people(loop: ResearchLoop, questions: Sequence[str]) -> bool:
         assumption=" ".join(assumptions),
     )
     await loop.clients.progress.send()
-    if not await request_input(loop.request.run, request):
+    # The reply arrives by the signal `receive_input_reply` with the same number.
+    if not await send_signal(workflow.get_external_workflow_handle(loop.request.run), "request_input", request):
         return False
     await workflow.wait_condition(lambda: number in loop.parent.input_replies)
     reply = loop.parent.input_replies.pop(number)

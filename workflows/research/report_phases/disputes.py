@@ -154,7 +154,8 @@ async def _search(context: ReportContext, dispute: Dispute, number: int) -> tupl
 async def _decide(context: ReportContext, dispute: Dispute, passages: tuple[PassageRef, ...] | str) -> DisputeOutcome:
     """Decide by the passages of the search; without a search the dispute stays open."""
     if isinstance(passages, str):
-        return _leave_open(dispute, passages)
+        reason = f"No primary or newer source was searched for: {passages}."
+        return DisputeOutcome(status="not_searched", reason=reason, sources=dispute.sources)
     known = {source.citation.source for source in dispute.sources}
     further = [passage for passage in passages if passage.source not in known]
     found = await dispute.judge(further) if further else ()
@@ -165,11 +166,3 @@ async def _decide(context: ReportContext, dispute: Dispute, passages: tuple[Pass
         KnowledgeActivities.compare_sources, tuple(compared), summary=dispute.subject
     )
     return decide_dispute(sources, standings, dispute.query, is_exclusive=dispute.is_exclusive)
-
-
-def _leave_open(dispute: Dispute, reason: str) -> DisputeOutcome:
-    return DisputeOutcome(
-        status="not_searched",
-        reason=f"No primary or newer source was searched for: {reason}.",
-        sources=dispute.sources,
-    )

@@ -17,7 +17,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.passages import SynthesisDraft
     from tenure.contracts.evidence.reasoning import Reasoning
     from tenure.contracts.research.report import ReportDraft
-    from tenure.contracts.research.spiral import SpiralState
     from tenure.contracts.result.result import ResultStatus
     from tenure.contracts.run.budget import BUDGET_USED_UP
     from tenure.contracts.run.run import RunLimits
@@ -97,7 +96,11 @@ def _assemble(context: ReportContext, line: Reasoning | None) -> ReportDraft:
         positions=research.positions,
         evaluation=state.evaluation,
         critiques=state.critiques,
-        decisions=(*research.decisions, *_describe_positions(research), describe_end(context, limits)),
+        decisions=(
+            *research.decisions,
+            *(f"Passages for and against {sides}." for sides in describe_positions(research.positions)),
+            describe_end(context, limits),
+        ),
         feedback=manuscript.build_feedback_outcomes(
             parent.feedback_items, state.considered_feedback, state.followed_feedback, research.feedback_queries
         ),
@@ -105,11 +108,6 @@ def _assemble(context: ReportContext, line: Reasoning | None) -> ReportDraft:
         notes=tuple(dict.fromkeys(state.notes)),
         status=choose_status(context),
     )
-
-
-def _describe_positions(research: SpiralState) -> tuple[str, ...]:
-    """Return the numbers of passages for and against each position, in sentences for readers."""
-    return tuple(f"Passages for and against {sides}." for sides in describe_positions(research.positions))
 
 
 def choose_status(context: ReportContext) -> ResultStatus:

@@ -7,7 +7,7 @@ from temporalio import workflow
 
 from workflows.research.plan_and_execute import execute_plan
 from workflows.research.report_phases.report_context import ReportContext
-from workflows.runtime.input_requests import request_input
+from workflows.runtime.control import send_signal
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import needs_decomposition
@@ -145,7 +145,8 @@ async def _wait_for_approval(context: ReportContext) -> None:
         assumption="the outline is followed as it is",
     )
     await context.clients.progress.send()
-    if not await request_input(context.request.run, request):
+    # The reply arrives by the signal `receive_input_reply` with the same number.
+    if not await send_signal(workflow.get_external_workflow_handle(context.request.run), "request_input", request):
         return
     replies = context.parent.input_replies
     while APPROVAL_NUMBER not in replies:

@@ -1,8 +1,4 @@
-"""Reason over the dossier with one of several strategies, and verify every step like any other claim.
-
-The reasoner reads the passages that the writer and the reviewer read. Passages that a strategy searches for are added
-to them.
-"""
+"""Reason over the dossier with one of several strategies, and verify every step like any other claim."""
 
 import asyncio
 from collections.abc import Sequence
