@@ -40,7 +40,6 @@ from activities.archive import ArchiveActivities, Archiver
 from activities.heartbeat import CLUSTER_THROTTLE_SHARE, LOCAL_HEARTBEAT_THROTTLE, HeartbeatThrottleInterceptor
 from activities.knowledge import KnowledgeActivities
 from activities.mcp import McpActivities
-from activities.memory import MemoryActivities
 from activities.notifications import NotificationActivities
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
@@ -167,7 +166,6 @@ def build_activities(
     methods = collect_activities(
         KnowledgeActivities(knowledge, roots or DocumentRoots()),
         ToolActivities(knowledge),
-        MemoryActivities(knowledge),
         ReportActivities(knowledge),
         NotificationActivities(notifier or Notifier()),
     )

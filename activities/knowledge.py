@@ -1,4 +1,4 @@
-"""Ingest, search, query and maintain the knowledge base."""
+"""Ingest, search, query, remember and maintain the knowledge base."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,6 @@ from tenure.contracts.evidence.passages import (
     FailedSearch,
     PassageRef,
     SearchBatchReply,
-    SearchBatchRequest,
     SearchReply,
     SearchRequest,
 )
@@ -38,12 +37,27 @@ from tenure.contracts.evidence.retrieval import GroupRequest, RecallReply, Recal
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
 from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
-from tenure.contracts.knowledge.maintenance import MaintenanceStep, MaintenanceStepReport, UpkeepProgress
+from tenure.contracts.knowledge.maintenance import MaintenanceStep, UpkeepProgress, UpkeepReport
+from tenure.contracts.knowledge.memory import (
+    ConsolidationRequest,
+    ForgetReply,
+    ForgetRequest,
+    MemoriesReply,
+    MemoriesRequest,
+    MemorySearchReply,
+    MemorySearchRequest,
+    RememberReply,
+    RememberRequest,
+    WriteMemoryReply,
+    WriteMemoryRequest,
+)
 from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
+from tenure.contracts.research.learning import Experience, ExperienceRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
 from tenure.knowledge.excerpts import read_stored_passages
+from tenure.knowledge.experience import recall_experience
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -98,10 +112,10 @@ class KnowledgeActivities:
             return self._knowledge.corpora.fork(request, heartbeat.update, activity.is_cancelled)
 
     @activity.defn
-    def search_passages(self, request: SearchBatchRequest) -> SearchBatchReply:
+    def search_passages(self, searches: tuple[SearchRequest, ...]) -> SearchBatchReply:
         """Search for passages; a search that fails permanently loses only its own result."""
         with HeartbeatThread(), ThreadPoolExecutor(MAX_SEARCH_THREADS, "search") as threads:
-            running = [threads.submit(copy_context().run, self._search, search) for search in request.searches]
+            running = [threads.submit(copy_context().run, self._search, search) for search in searches]
             return _build_reply([search.result() for search in running])
 
     def _search(self, request: SearchRequest) -> SearchReply | Exception:
@@ -205,10 +219,53 @@ class KnowledgeActivities:
             return self._knowledge.tables.store_computation(request)
 
     @activity.defn
-    def maintain_tables(self, step: MaintenanceStep) -> MaintenanceStepReport:
+    def maintain_tables(self, step: MaintenanceStep) -> UpkeepReport:
         """Execute one step of a maintenance; the heartbeat's details are a `UpkeepProgress`."""
         with translate_errors(), HeartbeatThread(UpkeepProgress(step=step)) as heartbeat:
             return self._knowledge.maintenance.run_step(step, heartbeat.update, activity.is_cancelled)
+
+    @activity.defn
+    def store_memories(self, request: RememberRequest) -> RememberReply:
+        """Store memories."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.memories.remember(request)
+
+    @activity.defn
+    def write_memory(self, request: WriteMemoryRequest) -> WriteMemoryReply:
+        """Store a memory that a person has written, or replace the text of a stored one."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.memories.write(request)
+
+    @activity.defn
+    def search_memories(self, request: MemorySearchRequest) -> MemorySearchReply:
+        """Return the memories nearest to a query."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.memories.recall(request)
+
+    @activity.defn
+    def recall_experience(self, request: ExperienceRequest) -> Experience:
+        """Return the knowledge of earlier runs with which a run starts."""
+        with translate_errors(), HeartbeatThread():
+            knowledge = self._knowledge
+            return recall_experience(knowledge.memories, knowledge.retrieval, knowledge.results, request)
+
+    @activity.defn
+    def list_memories(self, request: MemoriesRequest) -> MemoriesReply:
+        """Return one page of memories."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.memories.list_page(request)
+
+    @activity.defn
+    def consolidate_memories(self, request: ConsolidationRequest) -> UpkeepReport:
+        """Execute one step of a consolidation; the heartbeat's details are a `UpkeepProgress`."""
+        with translate_errors(), HeartbeatThread(UpkeepProgress(step=request.step)) as heartbeat:
+            return self._knowledge.memories.consolidate(request, heartbeat.update, activity.is_cancelled)
+
+    @activity.defn
+    def forget_memories(self, request: ForgetRequest) -> ForgetReply:
+        """Delete memories."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.memories.forget(request)
 
 
 def _build_reply(found: Sequence[SearchReply | Exception]) -> SearchBatchReply:

@@ -27,7 +27,7 @@ from tenure.contracts.research.tools import (
     McpToolsReply,
 )
 from tenure.sources.document.document import Document
-from tenure.sources.mcp.servers import McpError, McpServers, McpToolDescription, ResourceLink
+from tenure.sources.mcp.servers import McpError, McpServers, McpToolDescription
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -55,7 +55,11 @@ class McpActivities:
             for server in servers:
                 try:
                     tools += [_describe_tool(server, tool) for tool in await self._servers.list_tools(server)]
-                    resources += [_describe_resource(server, one) for one in await self._servers.list_resources(server)]
+                    for link in await self._servers.list_resources(server):
+                        description = link.description[:MAX_DESCRIPTION_LENGTH]
+                        resources.append(
+                            McpResource(server=server, uri=link.uri, title=link.title, description=description)
+                        )
                 except McpError as error:
                     problems.append(str(error))
         return McpToolsReply(
@@ -134,8 +138,3 @@ def _describe_tool(server: str, tool: McpToolDescription) -> McpTool:
         description=tool.description[:MAX_DESCRIPTION_LENGTH],
         parameters=parameters,
     )
-
-
-def _describe_resource(server: str, resource: ResourceLink) -> McpResource:
-    description = resource.description[:MAX_DESCRIPTION_LENGTH]
-    return McpResource(server=server, uri=resource.uri, title=resource.title, description=description)

@@ -32,7 +32,8 @@ async def track_model_call(preview: Callable[[str], str] | None = None) -> Async
     Args:
         preview: returns the part of an incomplete answer that people may read; None to show them no text.
     """
-    earlier = _load_progress() or CallProgress()
+    details = activity.info().heartbeat_details
+    earlier = CallProgress.model_validate(details[0]) if details else CallProgress()
 
     def progress() -> CallProgress:
         partial = call.read_partial()
@@ -90,12 +91,6 @@ async def _record_progress(progress: CallProgress) -> None:
         else:
             return
     raise TransportError(f"Temporal did not record which response a call waits for ({reason}); it is requested again")
-
-
-def _load_progress() -> CallProgress | None:
-    """Return the progress of an earlier attempt, or None for the first attempt."""
-    details = activity.info().heartbeat_details
-    return CallProgress.model_validate(details[0]) if details else None
 
 
 def _is_abandoned() -> bool:

@@ -62,7 +62,8 @@ class RoleActivities:
         # Fallbacks encode sentences, so errors of the embedding model occur here as well.
         with translate_errors():
             async with track_model_call(role.preview) as in_flight:
-                retrieved = await self._load_evidence(request)
+                passages = await asyncio.to_thread(load_existing_passages, self._knowledge, request.evidence)
+                retrieved = Evidence(passages, self._knowledge.encoder.encode, language=request.language)
                 evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
                 asks = not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence))
                 exposure = _UNEXPOSED
@@ -94,10 +95,6 @@ class RoleActivities:
             return await execute_role(role, request.input, evidence, self._chat, in_flight, request.budget, answers)
         decided = await execute_role(role, request.input, evidence, None)
         return replace(decided, fallback_reason=BUDGET_USED_UP)
-
-    async def _load_evidence(self, request: RoleRequest[I]) -> Evidence:
-        passages = await asyncio.to_thread(load_existing_passages, self._knowledge, request.evidence)
-        return Evidence(passages, self._knowledge.encoder.encode, language=request.language)
 
 
 class _Exposure(NamedTuple):

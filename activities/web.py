@@ -74,12 +74,8 @@ class BrowserActivities:
     async def render_pages(self, request: FetchRequest) -> FetchReply:
         """Fetch pages into the page cache as they are after their scripts have run."""
         if self._pages is None:
-            return FetchReply(pages=tuple(map(_build_unrendered_page, request.urls)))
+            note = "it needs a browser, and none is configured: TENURE_BROWSER names one"
+            return FetchReply(pages=tuple(FetchedPage(url=url, status="refused", note=note) for url in request.urls))
         with translate_errors():
             async with send_heartbeats():
                 return await self._pages.fetch(request)
-
-
-def _build_unrendered_page(url: str) -> FetchedPage:
-    note = "it needs a browser, and none is configured: TENURE_BROWSER names one"
-    return FetchedPage(url=url, status="refused", note=note)

@@ -31,7 +31,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from benchmarks.start import environment
 from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.contracts.evidence.passages import SearchBatchReply, SearchBatchRequest, SearchReply, SearchRequest
+from tenure.contracts.evidence.passages import SearchBatchReply, SearchReply, SearchRequest
 from tenure.settings import Settings
 from tenure.temporal.connection import connect
 from tests.support.temporal_server import run_temporal_server
@@ -149,7 +149,7 @@ class OneSearch:
     async def run(self, request: SearchRequest) -> int:
         """Return the number of passages."""
         options = ACTIVITY_OPTIONS["search_passages"]
-        batch = SearchBatchRequest(searches=(request,))
+        batch = (request,)
         reply = await workflow.execute_activity("search_passages", batch, result_type=SearchBatchReply, **options)
         return sum(len(found.passages) for found in reply.replies if isinstance(found, SearchReply))
 

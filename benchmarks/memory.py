@@ -233,7 +233,7 @@ def consolidate(folder: str, questions: Questions) -> dict[str, Any]:
     for step in (*get_args(ConsolidationStep), "compare"):
         report = knowledge.memories.consolidate(ConsolidationRequest(step=step, now=_NOW), lambda progress: None)
         name = step if step not in steps else f"{step} again"
-        steps[name] = {"seconds": report.seconds, "looked_at": report.looked_at, "changed": report.changed}
+        steps[name] = {"seconds": report.seconds, "looked_at": report.processed, "changed": report.changed}
     return {
         "before": memories,
         "after": Store(folder).count_rows(table),

@@ -49,7 +49,7 @@ class RoundsWorkflow(ControllableWorkflow):
         """Ask as often as wanted; return how many passages every question rested on."""
         clients = ActivityClients(self, RunLimits())
         request = SearchRequest(query=rounds.question, corpora=(rounds.corpus,), k=rounds.passages)
-        evidence = await clients.knowledge.search(request, 0.0)
+        evidence = await clients.knowledge.search(request, min_relevance=0.0)
         claims = tuple(Claim(text=f"{rounds.question} It depends ({n}).") for n in range(12))
         for number in range(rounds.first, rounds.first + rounds.count):
             await clients.models.ask(

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from tenure.contracts.knowledge.maintenance import MaintenanceStep, MaintenanceStepReport, UpkeepProgress
+from tenure.contracts.knowledge.maintenance import MaintenanceStep, UpkeepProgress, UpkeepReport
 from tenure.knowledge.answers import trim_answers
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.pages.cache import trim_pages
@@ -39,7 +39,7 @@ class Maintenance:
         step: MaintenanceStep,
         report: Callable[[UpkeepProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
-    ) -> MaintenanceStepReport:
+    ) -> UpkeepReport:
         """Run one step on every table; list the tables that fail in the report."""
         started = time.monotonic()
         tables = sorted(name for name in self._store.list_table_names() if is_knowledge_table(name))
@@ -58,9 +58,9 @@ class Maintenance:
             except (CorruptTable, CommitConflict) as error:
                 failures.append(str(error))
         report(UpkeepProgress(step=step, done=len(tables), total=len(tables)))
-        return MaintenanceStepReport(
+        return UpkeepReport(
             step=step,
-            tables=len(tables) - len(failures),
+            processed=len(tables) - len(failures),
             changed=changed,
             seconds=time.monotonic() - started,
             failed_tables=tuple(failures),

@@ -15,7 +15,7 @@ from temporalio.client import (
 from temporalio.exceptions import FailureError
 from temporalio.service import RPCError
 
-from tenure.contracts.run.control import BudgetBounds, RunCommand, RunCommandReply
+from tenure.contracts.run.control import BudgetBounds, RunCommand
 from tenure.installation import PROGRAM
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.formatting import truncate_line
@@ -61,8 +61,8 @@ async def send_command(session: Session, run_id: str, steering: RunCommand) -> s
 async def _send_update(handle: WorkflowHandle[Any, Any], steering: RunCommand) -> str:
     """Return the effect that the run reports; without an answer in time the command is left as a signal."""
     try:
-        answer: RunCommandReply = await asyncio.wait_for(
-            handle.execute_update("steer", steering, result_type=RunCommandReply), QUERY_TIMEOUT.total_seconds()
+        answer: str = await asyncio.wait_for(
+            handle.execute_update("steer", steering, result_type=str), QUERY_TIMEOUT.total_seconds()
         )
     except WorkflowUpdateFailedError as error:
         why = error.cause.message if isinstance(error.cause, FailureError) else str(error.cause)
@@ -73,7 +73,7 @@ async def _send_update(handle: WorkflowHandle[Any, Any], steering: RunCommand) -
         if error.status not in NO_ANSWER:
             raise
         return await _send_signal(handle, steering)
-    return answer.effect
+    return answer
 
 
 async def _send_signal(handle: WorkflowHandle[Any, Any], steering: RunCommand) -> str:

@@ -27,7 +27,6 @@ from tenure.contracts.evidence.corpora import (
 from tenure.contracts.evidence.passages import (
     FailedSearch,
     SearchBatchReply,
-    SearchBatchRequest,
     SearchReply,
     SearchRequest,
 )
@@ -48,7 +47,7 @@ from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
 SEARCH = SearchRequest(query="How is bread made?", corpora=("kitchen",), k=2)
-SEARCHES = SearchBatchRequest(searches=(SEARCH,))
+SEARCHES = (SEARCH,)
 STATS = tuple(
     CorpusStats(corpus=name, sources=1, chunks=3, characters=9, embedding_model="m", updated_at="2026-01-01T00:00:00Z")
     for name in ("kitchen", "cellar")
@@ -119,7 +118,7 @@ def search_all(knowledge: MemoryKnowledge, *queries: str, attempt: int = 1) -> S
         environment.info, attempt=attempt, retry_policy=RetryPolicy(maximum_attempts=3)
     )
     searches = tuple(SEARCH.model_copy(update={"query": query}) for query in queries)
-    reply: SearchBatchReply = environment.run(on(knowledge).search_passages, SearchBatchRequest(searches=searches))
+    reply: SearchBatchReply = environment.run(on(knowledge).search_passages, searches)
     return reply
 
 

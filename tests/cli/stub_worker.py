@@ -56,7 +56,7 @@ from tenure.contracts.research.spiral import ResearchRequest, SpiralState
 from tenure.contracts.research.trace import RecordedResult, Story
 from tenure.contracts.result.ask import AskReply, AskRequest, Exchange, Thread
 from tenure.contracts.result.result import Result, ResultClaim, ResultSection, ResultStatus
-from tenure.contracts.run.control import InputRequest, RunCommand, RunCommandReply
+from tenure.contracts.run.control import InputRequest, RunCommand
 from tenure.contracts.run.role_calls import CallProgress
 from tenure.contracts.run.run import Feedback, FeedbackRecord, RunProgress, RunRequest, TopicProgress, Usage
 from tenure.settings import Settings
@@ -264,7 +264,7 @@ class StubAgent:
         )
 
     @workflow.update
-    def steer(self, steering: RunCommand) -> RunCommandReply:
+    def steer(self, steering: RunCommand) -> str:
         if steering.name == "feedback":
             self.feedback(Feedback(text=steering.text, topic=steering.topic))
         elif steering.name in ("budget", "outline", "approve", "answer"):
@@ -273,7 +273,7 @@ class StubAgent:
                 self.input_request, self.held = None, "wait" in self.request.question
         else:
             {"pause": self.pause, "resume": self.resume, "finish": self.finish, "cancel": self.cancel}[steering.name]()
-        return RunCommandReply(name=steering.name, effect=f"The stub heard {steering.name}.")
+        return f"The stub heard {steering.name}."
 
     @steer.validator
     def _check(self, steering: RunCommand) -> None:

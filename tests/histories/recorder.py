@@ -8,7 +8,7 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, Work
 from temporalio.service import RPCError
 
 from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.contracts.run.control import RunCommand, RunCommandReply
+from tenure.contracts.run.control import RunCommand
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
@@ -115,10 +115,8 @@ async def _get_end(handle: Handle) -> Any:
 
 async def tell(handle: Handle, name: Any, **fields: Any) -> str:
     """Send a command to a run and return its effect."""
-    reply: RunCommandReply = await handle.execute_update(
-        "steer", RunCommand(name=name, **fields), result_type=RunCommandReply
-    )
-    return reply.effect
+    reply: str = await handle.execute_update("steer", RunCommand(name=name, **fields), result_type=str)
+    return reply
 
 
 async def wait_for_event(handle: Handle, is_wanted: Callable[[Any], bool]) -> None:

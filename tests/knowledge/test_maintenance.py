@@ -38,7 +38,7 @@ def test_small_files_are_compacted_without_losing_rows(uri: str) -> None:
     write(store, 6)
     report = Maintenance(store, KnowledgeSettings()).run_step("compact", ignore, is_never_cancelled)
 
-    assert (report.step, report.tables, report.changed, report.failed_tables) == ("compact", 1, 5, ())
+    assert (report.step, report.processed, report.changed, report.failed_tables) == ("compact", 1, 5, ())
     assert (store.describe_table(CACHE).files, store.count_rows(CACHE)) == (1, 6)
 
 
@@ -103,7 +103,7 @@ def test_damaged_table_does_not_stop_maintenance(ingest: Ingest, uri: str, docs:
         manifest.write_bytes(b"torn")
     report = Maintenance(Store(uri), KnowledgeSettings()).run_step("compact", ignore, is_never_cancelled)
 
-    assert report.tables == 8
+    assert report.processed == 8
     assert [SOURCES in line for line in report.failed_tables] == [True]
 
 

@@ -34,7 +34,7 @@ from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRe
 from tenure.contracts.evidence.retrieval import GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.evidence.web import ProviderUsage, ReadPagesReply, ReadPagesRequest, WebReport, WebSource
-from tenure.contracts.knowledge.maintenance import MaintenanceStep, MaintenanceStepReport, UpkeepProgress
+from tenure.contracts.knowledge.maintenance import MaintenanceStep, UpkeepProgress, UpkeepReport
 from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberReply, RememberRequest
 from tenure.contracts.messages import Tier
 from tenure.contracts.research.cycle import Finding
@@ -293,10 +293,10 @@ class MemoryKnowledge:
 
     def run_step(
         self, step: MaintenanceStep, report: Callable[[UpkeepProgress], None], cancelled: Callable[[], bool]
-    ) -> MaintenanceStepReport:
+    ) -> UpkeepReport:
         report(UpkeepProgress(step=step, table="chunks", total=1))
-        return MaintenanceStepReport(
-            step=step, tables=1, changed=2, failed_tables=("table 'x' cannot be read",) if step == "index" else ()
+        return UpkeepReport(
+            step=step, processed=1, changed=2, failed_tables=("table 'x' cannot be read",) if step == "index" else ()
         )
 
     def load_store_stats(self) -> StoreStats:

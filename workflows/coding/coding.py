@@ -299,7 +299,9 @@ class CodingWorkflow(ControllableWorkflow):
             self.attempts.append(attempt)
             if attempt.failures:
                 self.tried_files |= {programs.hash_file(file.path, file.text): None for file in attempt.files}
-            self._report_progress(None, _describe_outcome(attempt), attempt=attempt)
+            outcome = f"{attempt.passed} of {attempt.total} tests passed" if attempt.total else "it ran"
+            outcome += f"; {attempt.error}" if attempt.error else ""
+            self._report_progress(None, f"attempt {attempt.n}: {outcome}", attempt=attempt)
 
     async def _reflect(self, attempt: Attempt) -> None:
         """Draw a lesson from the best failing program, once."""
@@ -425,9 +427,3 @@ _NO_SANDBOX = (
     "No worker runs programs: no running worker has a sandbox. "
     "The worker's log and the command `doctor` say why its self-test failed."
 )
-
-
-def _describe_outcome(attempt: Attempt) -> str:
-    """Return the result of an attempt in one line."""
-    tests = f"{attempt.passed} of {attempt.total} tests passed" if attempt.total else "it ran"
-    return f"attempt {attempt.n}: {tests}" + (f"; {attempt.error}" if attempt.error else "")

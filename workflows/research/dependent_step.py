@@ -12,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.base import ChunkId
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.evidence.react import MAX_RECORDED_CHARS
-    from tenure.contracts.research.spiral import EarlierResult, PlanStep, PreparedCalculation, SubagentRequest
+    from tenure.contracts.research.spiral import EarlierResult, PlanStep, SubagentRequest
     from tenure.contracts.research.tools import Observation, ToolArguments
     from tenure.roles.research import calculation_writer, step_preparer
     from tenure.roles.research.calculation_writer import CalculationWriterInput
@@ -111,15 +111,10 @@ async def _prepare_calculation(session: SearchSession) -> StepCall:
     )
     if not written.expression:
         return StepCall("calculate", problem=written.problem)
-    operands = describe_operands(written)
+    operands = ", ".join(f"{operand.label}: {operand.figure} in “{operand.title}”" for operand in written.operands)
     room = MAX_LABEL_CHARACTERS - len(operands) - len(" ()")
     label = f"{shorten(step.query.rstrip(' ?.!'), max(room, MIN_TASK_CHARACTERS))} ({operands})"[:MAX_LABEL_CHARACTERS]
     return StepCall("calculate", CalculateArguments(expression=written.expression, label=label), operands)
-
-
-def describe_operands(written: PreparedCalculation) -> str:
-    """Return the figures of a calculation with their sources in one line."""
-    return ", ".join(f"{operand.label}: {operand.figure} in “{operand.title}”" for operand in written.operands)
 
 
 def _prepare_comparison(session: SearchSession) -> StepCall:

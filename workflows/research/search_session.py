@@ -67,7 +67,7 @@ class SearchSession:
             sources=(step.read_passage.source,) if step.read_passage else (),
             mode=step.search_mode or DEFAULT_SEARCH_MODE,
         )
-        passages = await self.clients.knowledge.search(request, limits.min_relevance)
+        passages = await self.clients.knowledge.search(request)
         return tuple(passage for passage in passages if passage.chunk not in self.known)[:k]
 
     def add_results(self, passages: Sequence[PassageRef], query: str, cited: Collection[ChunkId] = ()) -> int:

@@ -7,6 +7,7 @@ is shown to its writer for another attempt; if none works, the report says why.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from temporalio import workflow
 
@@ -74,6 +75,7 @@ class TableQuestions:
     ) -> None:
         """Answer the question of a request; the run has made the queries of an earlier question before."""
         self._clients, self._request, self._is_stopped = clients, request, is_stopped
+        self._scope: dict[str, Any] = {"corpora": request.corpora, "databases": request.databases}
         self._earlier_question = earlier_question
         self.tables: tuple[TableInfo, ...] = ()
         """Tables that the question may be about, once they were looked for."""
@@ -87,11 +89,9 @@ class TableQuestions:
 
     async def find_tables(self) -> tuple[TableInfo, ...]:
         """Find the tables that the question may be about."""
-        request = self._request
-        tables_request = TablesRequest(question=request.question, corpora=request.corpora, databases=request.databases)
-        summary = "which tables there are"
+        tables_request = TablesRequest(question=self._request.question, **self._scope)
         self.tables = await self._clients.execute_activity(
-            KnowledgeActivities.find_tables, tables_request, summary=summary
+            KnowledgeActivities.find_tables, tables_request, summary="which tables there are"
         )
         return self.tables
 
@@ -193,9 +193,7 @@ class TableQuestions:
     async def _export(self, sql: str, max_bytes: int) -> TableFileReply:
         """Return the result of a query as a file, from the cache if there is one."""
         if sql not in self._files:
-            request = TableFileRequest(
-                sql=sql, corpora=self._request.corpora, databases=self._request.databases, max_bytes=max_bytes
-            )
+            request = TableFileRequest(sql=sql, max_bytes=max_bytes, **self._scope)
             reply = await self._clients.knowledge.export_query(request, summary=sql)
             if reply.problem:
                 return reply
@@ -214,8 +212,7 @@ class TableQuestions:
             code=written.code,
             output=programs.truncate_middle(outcome.stdout, MAX_PRINTED_LENGTH),
             artifacts=tuple(artifact.name for artifact in artifacts),
-            corpora=self._request.corpora,
-            databases=self._request.databases,
+            **self._scope,
         )
         passages = await self._clients.execute_activity(
             KnowledgeActivities.store_computation, request, summary=request.title
@@ -235,14 +232,8 @@ class TableQuestions:
         )
 
     def _build_query(self, written: WrittenQuery) -> QueryRequest:
-        request = self._request
-        return QueryRequest(
-            sql=written.sql,
-            corpora=request.corpora,
-            databases=request.databases,
-            title=written.shows,
-            question=request.question,
-        )
+        question = self._request.question
+        return QueryRequest(sql=written.sql, title=written.shows, question=question, **self._scope)
 
     def _explain_missing(self, reason: str) -> Computation:
         return Computation(

@@ -204,36 +204,29 @@ class ToolContext:
         Without a mode, the search has that of the run; without corpora, those of the task. With `browse`, new web pages
         on the query are read first.
         """
-        limits = self.task.limits
         request = SearchRequest(
             query=query,
             corpora=corpora or self.task.corpora,
             k=k,
-            max_per_source=None if sources else limits.max_per_source,
+            max_per_source=None if sources else self.task.limits.max_per_source,
             mode=mode or DEFAULT_SEARCH_MODE,
             sources=sources,
         )
-        found = await self.clients.knowledge.search(
-            request, limits.min_relevance, browse=browse, keep_mode=mode is not None
-        )
+        found = await self.clients.knowledge.search(request, browse=browse, keep_mode=mode is not None)
         return await self.observe_passages(found, query, preface=preface)
 
     async def find_document(self, title: str) -> PassageRef | None:
         """Return the best passage of the document with a title, else of the one most like it; None if none is."""
-        limits = self.task.limits
-        for filters in ((Filter(field="title", equals=title),), ()):
+        for filters, minimum in (((Filter(field="title", equals=title),), -1.0), ((), None)):
             request = SearchRequest(query=title, corpora=self.task.corpora, k=1, filters=filters)
-            found = await self.clients.knowledge.search(
-                request, -1.0 if filters else limits.min_relevance, browse=False
-            )
-            if found:
+            if found := await self.clients.knowledge.search(request, min_relevance=minimum, browse=False):
                 return found[0]
         return None
 
     async def search_document(self, passage: PassageRef, query: str, k: int) -> tuple[PassageRef, ...]:
         """Search the document of a passage; return the passage itself if nothing else is relevant."""
         request = SearchRequest(query=query, corpora=self.task.corpora, k=k, sources=(passage.source,))
-        found = await self.clients.knowledge.search(request, self.task.limits.min_relevance)
+        found = await self.clients.knowledge.search(request)
         return found or (passage,)
 
     async def answer_from(self, passages: tuple[PassageRef, ...], question: str) -> Observation:

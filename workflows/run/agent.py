@@ -213,7 +213,7 @@ class AgentWorkflow(InteractiveRun):
         request = SearchRequest(
             query=question, corpora=self.corpora, k=MAX_RETRIEVED_PASSAGES, max_per_source=limits.max_per_source
         )
-        searching = self.clients.knowledge.search(request, limits.min_relevance)
+        searching = self.clients.knowledge.search(request)
         querying = self._try(self.tables.query(), (), "The tables could not be queried")
         self.query_results, passages = await asyncio.gather(querying, searching)
         self.notes += [f"Query for “{query.shows}”: `{query.sql}`" for query in self.tables.completed_queries]

@@ -19,6 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import BudgetAccount
     from tenure.algorithms.research.planning import is_same_query
     from tenure.algorithms.text.questions import shorten
+    from tenure.algorithms.writing.manuscript import add_new_passages
     from tenure.contracts.base import RunId
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
     from tenure.contracts.evidence.retrieval import QueryPurpose
@@ -81,8 +82,7 @@ class AskWorkflow(ControllableWorkflow):
         )
         tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
         used = await tools.use(found, calculation=calculation, queries_tables=True)
-        ordered = (*used.results, *found)
-        evidence = tuple({passage.chunk: passage for passage in ordered}.values())
+        evidence = add_new_passages(used.results, found)
         if used.calculation and is_pure_calculation(self.standalone_question):
             draft = await tools.write_calculation(used)
         else:
@@ -140,7 +140,7 @@ class AskWorkflow(ControllableWorkflow):
         request = SearchRequest(
             query=query, corpora=self.request.corpora, k=PASSAGES_PER_SEARCH, max_per_source=limits.max_per_source
         )
-        return await self.clients.knowledge.search(request, limits.min_relevance)
+        return await self.clients.knowledge.search(request)
 
     async def _write_answer(self, evidence: tuple[PassageRef, ...]) -> Draft:
         """Write the answer and remove claims that its sources do not support."""

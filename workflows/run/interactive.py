@@ -40,7 +40,6 @@ with workflow.unsafe.imports_passed_through():
         InputReply,
         InputRequest,
         RunCommand,
-        RunCommandReply,
     )
     from tenure.contracts.run.run import Feedback
 
@@ -109,11 +108,11 @@ class InteractiveRun(ControllableWorkflow):
         return "waiting" if self.input_request else "running"
 
     @workflow.update(description="Send a command: a name and what belongs to it; replies with its effect.")
-    async def steer(self, command: RunCommand) -> RunCommandReply:
+    async def steer(self, command: RunCommand) -> str:
         """Apply a command and return its effect."""
         affected = describe_effect(command, self.describe_situation())
         await self._apply_command(command)
-        return RunCommandReply(name=command.name, effect=affected)
+        return affected
 
     @steer.validator
     def _validate(self, command: RunCommand) -> None:

@@ -72,6 +72,7 @@ class QuestionTools:
         if session.steps:
             record = describe_task(session.task, session.task.step, session.build_result(session.task.step), 0, 0)
             self._clients.log.add(record)
+        calculated = (use.observation for use in used if use.name == "calculate" and use.observation.passages)
         return ToolEvidence(
             results=tuple({passage.chunk: passage for one in used for passage in one.observation.passages}.values()),
             notes=(
@@ -79,7 +80,7 @@ class QuestionTools:
                 *(f"A server was not used: {problem.rstrip('.')}." for problem in session.tools.mcp_problems),
             ),
             artifacts=session.artifacts,
-            calculation=_get_calculation(used),
+            calculation=next((result.text.partition("] ")[2] for result in calculated), ""),
         )
 
     async def _select_server_calls(self) -> tuple[ToolUse, ...]:
@@ -181,9 +182,3 @@ def _describe_failure(call: ToolUse) -> str:
     called = call.arguments.get("tool") or call.arguments.get("uri")
     problem = call.observation.problem.rstrip(".")
     return f"{called} of the server {call.arguments['server']} was of no use: {problem}." if called else f"{problem}."
-
-
-def _get_calculation(used: list[ToolUse]) -> str:
-    """Return expression and result of a calculation that succeeded."""
-    calculated = (one.observation for one in used if one.name == "calculate" and one.observation.passages)
-    return next((one.text.partition("] ")[2] for one in calculated), "")

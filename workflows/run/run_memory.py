@@ -13,13 +13,13 @@ from workflows.runtime.clients import ActivityClients
 from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
-    from activities.memory import MemoryActivities
+    from activities.knowledge import KnowledgeActivities
     from tenure.algorithms.memory import experience, lessons
     from tenure.algorithms.retrieval.evidence_selection import select_evidence
     from tenure.contracts.base import RunId
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.evidence.tables import get_database_corpus
-    from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, NewMemory, RememberRequest
+    from tenure.contracts.knowledge.memory import MemorySearchRequest, NewMemory, RememberRequest
     from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritRequest
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.research.trace import TracedMemory
@@ -94,7 +94,7 @@ class RunMemory:
             reuses_answers=limits.has_model and not (limits.fresh or limits.web),
         )
         recalled = await self._clients.execute_activity(
-            MemoryActivities.recall_experience, wanted, summary=request.question
+            KnowledgeActivities.recall_experience, wanted, summary=request.question
         )
         self.notes += tuple(experience.describe_experience(recalled))
         return recalled
@@ -114,18 +114,16 @@ class RunMemory:
         if not self._request.memory:
             return
         failure = "Lessons of earlier programs could not be recalled"
-        found = await run_optional_step(self._search_lessons(), None, failure, self.notes.append)
+        wanted = {"kinds": ("procedural",), "limit": MAX_RECALLED_LESSONS, "include_preferences": True}
+        search = self._build_search().model_copy(update=wanted)
+        searching = self._clients.execute_activity(
+            KnowledgeActivities.search_memories, search, summary=f"lessons: {search.query}"
+        )
+        found = await run_optional_step(searching, None, failure, self.notes.append)
         if found is not None:
             self.lessons = lessons.select_lessons(found.memories)
             preferences = tuple(memory.text for memory in found.preferences)
             self.experience = Experience(advice=self.lessons, preferences=preferences)
-
-    async def _search_lessons(self) -> MemorySearchReply:
-        wanted = {"kinds": ("procedural",), "limit": MAX_RECALLED_LESSONS, "include_preferences": True}
-        search = self._build_search().model_copy(update=wanted)
-        return await self._clients.execute_activity(
-            MemoryActivities.search_memories, search, summary=f"lessons: {search.query}"
-        )
 
     async def store(self, result: Result, draft: ReportDraft) -> Result:
         """Store the memories of this run; return the result, with a note if that failed."""
@@ -135,7 +133,7 @@ class RunMemory:
         notes: list[str] = []
         request = RememberRequest(memories=memories, owner=self._owner, now=workflow.now())
         summary = f"memories of “{result.question}”"
-        storing = self._clients.execute_activity(MemoryActivities.store_memories, request, summary=summary)
+        storing = self._clients.execute_activity(KnowledgeActivities.store_memories, request, summary=summary)
         stored = await run_optional_step(storing, None, "The memories of this run could not be stored", notes.append)
         if stored is not None:
             self._kept = tuple(memory.text for memory in memories)

@@ -32,7 +32,6 @@ with workflow.unsafe.imports_passed_through():
     from activities.archive import ArchiveActivities
     from activities.knowledge import KnowledgeActivities
     from activities.mcp import McpActivities
-    from activities.memory import MemoryActivities
     from activities.notifications import NotificationActivities
     from activities.report import ReportActivities
     from activities.sandbox import SandboxActivities
@@ -101,9 +100,9 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             ToolActivities.cite_claim,
             ToolActivities.find_term,
             ToolActivities.build_excerpts,
-            MemoryActivities.recall_experience,
-            MemoryActivities.search_memories,
-            MemoryActivities.store_memories,
+            KnowledgeActivities.recall_experience,
+            KnowledgeActivities.search_memories,
+            KnowledgeActivities.store_memories,
         ),
     ),
     (_config(SEARCH_QUEUE, timedelta(minutes=30)), (KnowledgeActivities.query_tables,)),
@@ -114,7 +113,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
     ),
     (
         _config(SEARCH_QUEUE, timedelta(minutes=30), **_BRIEF),
-        (MemoryActivities.forget_memories, MemoryActivities.list_memories, MemoryActivities.write_memory),
+        (KnowledgeActivities.forget_memories, KnowledgeActivities.list_memories, KnowledgeActivities.write_memory),
     ),
     (
         _config(SEARCH_QUEUE, timedelta(minutes=1), retry_policy=RETRY_BRIEFLY),
@@ -137,7 +136,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
         _config(EMBED_QUEUE, timedelta(hours=6), **_UPKEEP),
         (
             KnowledgeActivities.maintain_tables,
-            MemoryActivities.consolidate_memories,
+            KnowledgeActivities.consolidate_memories,
         ),
     ),
     (

@@ -19,7 +19,7 @@ from workflows.runtime.web_client import WebClient
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control import budget
     from tenure.contracts.run.budget import BudgetAmounts
-    from tenure.contracts.run.run import RunLimits, WorkflowUsage
+    from tenure.contracts.run.run import RunLimits
 
 
 class ActivityClients:
@@ -56,11 +56,6 @@ class ActivityClients:
         self.knowledge = KnowledgeClient(*shared, self.models, self.web)
         self.mcp = McpClient(*shared)
         self.sandbox = SandboxClient(*shared)
-
-    def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts) -> None:
-        """Continue with the usage and the lease of this workflow's previous history."""
-        self.record.usage = usage
-        self.lease.restore(remaining)
 
     @overload
     async def execute_activity(self, method: Callable[[Any, I], Awaitable[O]], request: I, *, summary: str) -> O: ...

@@ -28,7 +28,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.passages import (
         FailedSearch,
         PassageRef,
-        SearchBatchRequest,
         SearchReply,
         SearchRequest,
     )
@@ -97,10 +96,9 @@ class SearchBatches:
 async def _execute_batch(searches: Sequence[SearchRequest], replies: Sequence[ReplyFuture]) -> None:
     """Execute searches by one activity, and give each waiting coroutine its result."""
     summary = "; ".join(search.query for search in searches)
-    request = SearchBatchRequest(searches=tuple(searches))
     try:
         found = await execute_activity(
-            KnowledgeActivities.search_passages, request, summary=summary, count=len(searches)
+            KnowledgeActivities.search_passages, tuple(searches), summary=summary, count=len(searches)
         )
     except ActivityError as error:
         for reply in replies:
@@ -144,8 +142,8 @@ class KnowledgeClient(ActivityClient):
     async def search(
         self,
         request: SearchRequest,
-        min_relevance: float,
         *,
+        min_relevance: float | None = None,
         browse: bool = True,
         keep_mode: bool = False,
     ) -> tuple[PassageRef, ...]:
@@ -167,7 +165,8 @@ class KnowledgeClient(ActivityClient):
         complete = request.model_copy(update={"rerank": rerank, "filters": filters, "mode": mode})
         reply = await self._batches.search(complete)
         self._record.usage = add_search(self._record.usage, reply.embedded_share, lacks_links=reply.lacks_links)
-        return await self._rerank_listwise(request.query, select_evidence(reply.passages, min_relevance))
+        minimum = self._limits.min_relevance if min_relevance is None else min_relevance
+        return await self._rerank_listwise(request.query, select_evidence(reply.passages, minimum))
 
     async def query(self, request: QueryRequest, *, summary: str) -> QueryReply:
         """Run a SQL query; the reply is empty if the budget does not cover it."""

@@ -8,7 +8,6 @@ from workflows.runtime.activity_options import RETRY_BRIEFLY, execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
-    from activities.memory import MemoryActivities
     from tenure.contracts.evidence.corpora import CorpusReply, CorpusRequest, IngestReport, IngestRequest
     from tenure.contracts.evidence.tables import QueryReply, QueryRequest, SqlRequest
     from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
@@ -88,16 +87,21 @@ class MemoryWorkflow:
         """Execute the parts of the request."""
         replies: dict[str, Any] = {}
         if request.write is not None:
-            writing = execute_activity(MemoryActivities.write_memory, request.write, summary="write a memory")
+            writing = execute_activity(KnowledgeActivities.write_memory, request.write, summary="write a memory")
             replies["written"] = await writing
         if request.forget is not None:
-            forgetting = execute_activity(MemoryActivities.forget_memories, request.forget, summary="forget memories")
+            forgetting = execute_activity(
+                KnowledgeActivities.forget_memories, request.forget, summary="forget memories"
+            )
             replies["forgotten"] = await forgetting
         if request.search is not None:
             replies["found"] = await execute_activity(
-                MemoryActivities.search_memories, request.search, summary="search memories", retry_policy=RETRY_BRIEFLY
+                KnowledgeActivities.search_memories,
+                request.search,
+                summary="search memories",
+                retry_policy=RETRY_BRIEFLY,
             )
         if request.page is not None:
-            listing = execute_activity(MemoryActivities.list_memories, request.page, summary="list memories")
+            listing = execute_activity(KnowledgeActivities.list_memories, request.page, summary="list memories")
             replies["page"] = await listing
         return MemoryReply(**replies)

@@ -13,12 +13,10 @@ from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
-    from activities.memory import MemoryActivities
-    from tenure.contracts.knowledge.maintenance import MaintenanceStep, MaintenanceStepReport
-    from tenure.contracts.knowledge.memory import ConsolidationRequest, ConsolidationStep, ConsolidationStepReport
+    from tenure.contracts.knowledge.maintenance import MaintenanceStep, UpkeepReport
+    from tenure.contracts.knowledge.memory import ConsolidationRequest, ConsolidationStep
 
 S = TypeVar("S", bound=str)
-R = TypeVar("R", MaintenanceStepReport, ConsolidationStepReport)
 
 _MAINTENANCE: dict[MaintenanceStep, str] = {
     "compact": "compact small files",
@@ -40,16 +38,13 @@ class MaintenanceWorkflow:
     """Workflow that compacts the tables, refreshes their indexes and removes old versions."""
 
     @workflow.run
-    async def run(self) -> list[MaintenanceStepReport]:
+    async def run(self) -> list[UpkeepReport]:
         """Execute the steps in order; the status page names tables that could not be maintained."""
 
-        def execute(step: MaintenanceStep, summary: str) -> Awaitable[MaintenanceStepReport]:
+        def execute(step: MaintenanceStep, summary: str) -> Awaitable[UpkeepReport]:
             return execute_activity(KnowledgeActivities.maintain_tables, step, summary=summary)
 
-        def describe(report: MaintenanceStepReport) -> tuple[str, ...]:
-            return (f"{report.tables} tables, {report.changed} changes", *report.failed_tables)
-
-        return await _execute_steps(_MAINTENANCE, execute, describe)
+        return await _execute_steps(_MAINTENANCE, execute, "{0.processed} tables, {0.changed} changes")
 
 
 @workflow.defn
@@ -57,30 +52,27 @@ class ConsolidationWorkflow:
     """Workflow that promotes, merges, abstracts and forgets memories."""
 
     @workflow.run
-    async def run(self) -> list[ConsolidationStepReport]:
+    async def run(self) -> list[UpkeepReport]:
         """Execute the steps in order."""
 
-        def execute(step: ConsolidationStep, summary: str) -> Awaitable[ConsolidationStepReport]:
+        def execute(step: ConsolidationStep, summary: str) -> Awaitable[UpkeepReport]:
             request = ConsolidationRequest(step=step, now=workflow.now())
-            return execute_activity(MemoryActivities.consolidate_memories, request, summary=summary)
+            return execute_activity(KnowledgeActivities.consolidate_memories, request, summary=summary)
 
-        def describe(report: ConsolidationStepReport) -> tuple[str, ...]:
-            return (f"{report.looked_at} looked at, {report.changed} changed",)
-
-        return await _execute_steps(_CONSOLIDATION, execute, describe)
+        return await _execute_steps(_CONSOLIDATION, execute, "{0.processed} looked at, {0.changed} changed")
 
 
 async def _execute_steps(
-    summaries: Mapping[S, str], execute: Callable[[S, str], Awaitable[R]], describe: Callable[[R], tuple[str, ...]]
-) -> list[R]:
-    """Execute steps in order, and show the finished ones and the running one on the status page."""
-    reports: list[R] = []
+    summaries: Mapping[S, str], execute: Callable[[S, str], Awaitable[UpkeepReport]], outcome: str
+) -> list[UpkeepReport]:
+    """Execute steps in order, and show the outcome of the finished ones and the running one on the status page."""
+    reports: list[UpkeepReport] = []
     lines: list[str] = []
     for step, summary in summaries.items():
         workflow.set_current_details("\n".join((*lines, f"- {summary} …")))
         report = await execute(step, summary)
         reports.append(report)
-        done, *left = describe(report)
-        lines += [f"- {summary}: {done}, {report.seconds:.1f} s", *(f"  - left: {reason}" for reason in left)]
+        lines.append(f"- {summary}: {outcome.format(report)}, {report.seconds:.1f} s")
+        lines += [f"  - left: {reason}" for reason in report.failed_tables]
     workflow.set_current_details("\n".join(lines))
     return reports

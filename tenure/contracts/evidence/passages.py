@@ -176,12 +176,6 @@ class SearchReply(Contract):
     """Whether a search along links found none to follow and ranked the passages as `hybrid` does."""
 
 
-class SearchBatchRequest(Contract):
-    """Searches that a workflow makes at the same moment."""
-
-    searches: tuple[SearchRequest, ...]
-
-
 class FailedSearch(Contract):
     """A search of a batch that failed permanently."""
 

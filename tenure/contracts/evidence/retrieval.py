@@ -45,8 +45,6 @@ class RetrievedPassage(Contract):
     """Passage with its scores and ranks in the search that found it first."""
     query: str
     """Query that found it first."""
-    stance: PassageStance | None = None
-    """Stance towards the position that was searched for."""
     is_cited: bool = False
     """Whether an answer or a comparison that a step asked for cites it."""
 

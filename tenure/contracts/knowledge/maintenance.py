@@ -21,13 +21,14 @@ class UpkeepProgress(Contract):
     """Number of those to process."""
 
 
-class MaintenanceStepReport(Contract):
-    """Result of a step."""
+class UpkeepReport(Contract):
+    """Result of a step of the maintenance or of the consolidation of memories."""
 
-    step: MaintenanceStep
-    tables: int = 0
+    step: str
+    processed: int = 0
+    """Number of processed tables or memories."""
     changed: int = 0
-    """Number of files merged, indexes built or versions removed."""
+    """Number of files merged, indexes built or versions removed, or of memories rewritten, created or deleted."""
     seconds: float = 0.0
     failed_tables: tuple[str, ...] = ()
     """Tables that could not be processed, with the reason; the step continues with the other tables."""

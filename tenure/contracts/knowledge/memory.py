@@ -355,14 +355,3 @@ class ConsolidationRequest(Contract):
     step: ConsolidationStep
     now: datetime
     """Present time, from the workflow."""
-
-
-class ConsolidationStepReport(Contract):
-    """Result of a step."""
-
-    step: ConsolidationStep
-    looked_at: int = 0
-    """Number of memories examined."""
-    changed: int = 0
-    """Number of memories rewritten, created or deleted."""
-    seconds: float = 0.0

@@ -64,14 +64,6 @@ class RunCommand(Contract):
     """Whether `cancel` discards what is written."""
 
 
-class RunCommandReply(Contract):
-    """Reply to an accepted command."""
-
-    name: CommandName
-    effect: str
-    """Effect of the command, in a sentence."""
-
-
 class OutlineRevision(Contract):
     """An outline set by a person."""
 

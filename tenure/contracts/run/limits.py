@@ -15,20 +15,15 @@ MAX_SECONDS: Final = 315_360_000.0
 
 
 class EffortCost(NamedTuple):
-    """Cost of a run with a model."""
+    """Typical usage of a model by a run, and the usage at which the run is ended unless a person sets limits."""
 
     calls: int
-    """Typical number of model answers."""
     tokens_in: int
-    """Typical number of prompt tokens."""
     tokens_out: int
-    """Typical number of completion tokens."""
     chain: int
-    """Typical length of the longest chain of answers that wait for each other."""
+    """Length of the longest chain of answers that wait for each other."""
     max_calls: int
-    """Number of model answers at which the run is ended, unless a person sets limits."""
     max_tokens: int
-    """Number of tokens at which the run is ended, unless a person sets limits."""
 
     def describe(self) -> str:
         """Return the typical cost in words."""

@@ -18,10 +18,9 @@ from tenure.algorithms.claims.contradictions import detect_contradiction
 from tenure.algorithms.memory import scoring
 from tenure.algorithms.text.passage import Encoder
 from tenure.contracts.choices import MemoryKind
-from tenure.contracts.knowledge.maintenance import UpkeepProgress
+from tenure.contracts.knowledge.maintenance import UpkeepProgress, UpkeepReport
 from tenure.contracts.knowledge.memory import (
     ConsolidationRequest,
-    ConsolidationStepReport,
     Memory,
     MemoryOrigin,
     StrategyRecord,
@@ -83,7 +82,7 @@ class Consolidation:
         self._table = build_memory_table_name(model.dimensions)
         self._looked_at = self._changed = self._noted = self._total = 0
 
-    def run(self) -> ConsolidationStepReport:
+    def run(self) -> UpkeepReport:
         """Run the step."""
         started = time.monotonic()
         self._total = sum(self._store.count_rows(table) for table in memory_rows.list_memory_tables(self._store))
@@ -99,9 +98,7 @@ class Consolidation:
             if self._changed or self._noted:  # rewritten rows are not in the indexes
                 self._store.refresh_indexes(self._table)
         seconds = time.monotonic() - started
-        return ConsolidationStepReport(
-            step=self._step, looked_at=self._looked_at, changed=self._changed, seconds=seconds
-        )
+        return UpkeepReport(step=self._step, processed=self._looked_at, changed=self._changed, seconds=seconds)
 
     def _batches(self, columns: Sequence[str], where: str, size: int = PASS_ROWS) -> Iterator[pa.RecordBatch]:
         for batch in self._store.read_batches(self._table, columns, where, size):

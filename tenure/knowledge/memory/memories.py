@@ -18,12 +18,11 @@ from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import normalize_sentence
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.web import WEB_PREFIX
-from tenure.contracts.knowledge.maintenance import UpkeepProgress
+from tenure.contracts.knowledge.maintenance import UpkeepProgress, UpkeepReport
 from tenure.contracts.knowledge.memory import (
     MAX_PREFERENCE_CHARS,
     MAX_PREFERENCES,
     ConsolidationRequest,
-    ConsolidationStepReport,
     EpisodeDetails,
     FactDetails,
     ForgetReply,
@@ -345,7 +344,7 @@ class Memories:
         request: ConsolidationRequest,
         report: Callable[[UpkeepProgress], None],
         cancelled: Callable[[], bool] = is_never_cancelled,
-    ) -> ConsolidationStepReport:
+    ) -> UpkeepReport:
         """Run one step of a consolidation."""
         return Consolidation(self._store, self._model, self._encode, self._policy, request, report, cancelled).run()
 

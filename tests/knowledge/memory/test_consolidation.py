@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.knowledge.maintenance import UpkeepProgress
+from tenure.contracts.knowledge.maintenance import UpkeepProgress, UpkeepReport
 from tenure.contracts.knowledge.memory import (
     ConsolidationRequest,
     ConsolidationStep,
-    ConsolidationStepReport,
     EpisodeDetails,
     ForgetRequest,
     MemoriesRequest,
@@ -38,7 +37,7 @@ def remember(knowledge: KnowledgeBase, *impressions: NewMemory, owner: str = "",
     return knowledge.memories.remember(request).memories
 
 
-def consolidate(knowledge: KnowledgeBase, step: ConsolidationStep, days: float = 0) -> ConsolidationStepReport:
+def consolidate(knowledge: KnowledgeBase, step: ConsolidationStep, days: float = 0) -> UpkeepReport:
     request = ConsolidationRequest(step=step, now=NOW + timedelta(days=days))
     return knowledge.memories.consolidate(request, lambda progress: None)
 
@@ -63,7 +62,7 @@ def use(knowledge: KnowledgeBase, query: str, *occasions: str) -> None:
 
 def test_empty_store_needs_no_work(knowledge: KnowledgeBase) -> None:
     """Without memories every step ends immediately."""
-    assert consolidate(knowledge, "compare").looked_at == 0
+    assert consolidate(knowledge, "compare").processed == 0
 
 
 def test_duplicates_are_merged(knowledge: KnowledgeBase) -> None:
@@ -76,7 +75,7 @@ def test_duplicates_are_merged(knowledge: KnowledgeBase) -> None:
 
     assert [(one.merged_count, one.use_count) for one in left] == [(3, 6)]
     assert (len(all_of(knowledge)), len(all_of(knowledge, "ann"))) == (2, 1)
-    assert (report.step, report.looked_at, report.changed) == ("compare", 5, 3)
+    assert (report.step, report.processed, report.changed) == ("compare", 5, 3)
     assert first
 
 
@@ -85,9 +84,9 @@ def test_second_consolidation_compares_only_new_memories(knowledge: KnowledgeBas
     remember(knowledge, of_run(1), of_run(2, "Bees dance."))
     consolidate(knowledge, "compare")
 
-    assert consolidate(knowledge, "compare").looked_at == 0
+    assert consolidate(knowledge, "compare").processed == 0
     remember(knowledge, of_run(3))
-    assert consolidate(knowledge, "compare").looked_at == 1
+    assert consolidate(knowledge, "compare").processed == 1
     assert sorted(one.merged_count for one in all_of(knowledge).values()) == [1, 2]
 
 

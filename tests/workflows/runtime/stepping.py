@@ -8,7 +8,7 @@ from workflows.runtime.activity_options import execute_activity
 from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
-    from activities.memory import MemoryActivities
+    from activities.knowledge import KnowledgeActivities
     from tenure.contracts.knowledge.memory import MemoriesRequest
 
 
@@ -20,6 +20,6 @@ class SteppingWorkflow:
     async def run(self, limit: float) -> list[str]:
         """Return the outcome of a step with this limit in seconds, and its notes."""
         notes: list[str] = []
-        step = execute_activity(MemoryActivities.list_memories, MemoriesRequest(), summary="a step")
+        step = execute_activity(KnowledgeActivities.list_memories, MemoriesRequest(), summary="a step")
         outcome = await run_optional_step(step, "nothing", "The step failed", notes.append, timedelta(seconds=limit))
         return [str(outcome), *notes]

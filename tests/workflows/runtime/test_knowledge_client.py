@@ -17,7 +17,6 @@ from tenure.contracts.evidence.passages import (
     FailedSearch,
     PassageRef,
     SearchBatchReply,
-    SearchBatchRequest,
     SearchReply,
     SearchRequest,
 )
@@ -74,9 +73,9 @@ class Searching:
 
 
 @activity.defn
-async def search_passages(request: SearchBatchRequest) -> SearchBatchReply:
+async def search_passages(searches: tuple[SearchRequest, ...]) -> SearchBatchReply:
     """Find a passage that is named like the query; fail for `refused`, and altogether for `lost`."""
-    queries = [search.query for search in request.searches]
+    queries = [search.query for search in searches]
     if LOST in queries:
         raise ApplicationError("the store is lost", non_retryable=True)
     return SearchBatchReply(replies=tuple(_reply(query) for query in queries))
@@ -109,8 +108,8 @@ async def list_batches(server: WorkflowEnvironment, handle: WorkflowHandle[Any, 
     async for event in handle.fetch_history_events():
         if event.HasField("activity_task_scheduled_event_attributes"):
             given = event.activity_task_scheduled_event_attributes.input.payloads
-            (request,) = await server.client.data_converter.decode(given, [SearchBatchRequest])
-            batches.append([search.query for search in request.searches])
+            (searches,) = await server.client.data_converter.decode(given, [tuple[SearchRequest, ...]])
+            batches.append([search.query for search in searches])
     return batches
 
 
@@ -153,10 +152,10 @@ async def test_a_batch_is_cancelled_with_its_last_search(server: WorkflowEnviron
     ended = asyncio.Event()
 
     @activity.defn(name="search_passages")
-    async def search_until_told(request: SearchBatchRequest) -> SearchBatchReply:
-        if request.searches[0].query != "c":
+    async def search_until_told(searches: tuple[SearchRequest, ...]) -> SearchBatchReply:
+        if searches[0].query != "c":
             await ended.wait()
-        return await search_passages(request)
+        return await search_passages(searches)
 
     async with searching(server, [["a", "b"], ["c"]], search_until_told) as handle:
         await wait_for_event(handle, lambda event: event.HasField("activity_task_scheduled_event_attributes"))
@@ -177,9 +176,9 @@ async def test_a_batch_continues_for_the_searches_that_are_left(server: Workflow
     cancelled = asyncio.Event()
 
     @activity.defn(name="search_passages")
-    async def search_when_told(request: SearchBatchRequest) -> SearchBatchReply:
+    async def search_when_told(searches: tuple[SearchRequest, ...]) -> SearchBatchReply:
         await cancelled.wait()
-        return await search_passages(request)
+        return await search_passages(searches)
 
     async with searching(server, [["a", "b"]], search_when_told) as handle:
         await wait_for_event(handle, lambda event: event.HasField("activity_task_scheduled_event_attributes"))

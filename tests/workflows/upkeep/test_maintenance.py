@@ -9,7 +9,7 @@ from temporalio.client import Client, ScheduleOverlapPolicy
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
-from tenure.contracts.knowledge.maintenance import MaintenanceStepReport
+from tenure.contracts.knowledge.maintenance import UpkeepReport
 from tenure.settings import Settings
 from tenure.temporal.schedules import make_upkeep_id, schedule_upkeep
 from tests.conftest import Serving
@@ -25,7 +25,7 @@ async def test_steps_are_executed_in_order(serving: Serving) -> None:
         handle = await stage.client.start_workflow(
             MaintenanceWorkflow.run, id=f"maintenance-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
         )
-        report: list[MaintenanceStepReport] = await handle.result()
+        report: list[UpkeepReport] = await handle.result()
         history = await handle.fetch_history()
         page = await handle.query("__temporal_workflow_metadata")
     started = [

@@ -10,8 +10,8 @@ from temporalio.client import ScheduleActionStartWorkflow
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
+from tenure.contracts.knowledge.maintenance import UpkeepReport
 from tenure.contracts.knowledge.memory import (
-    ConsolidationStepReport,
     ForgetRequest,
     MemoriesRequest,
     MemoryReply,
@@ -46,7 +46,7 @@ async def test_memories_are_consolidated_and_listed(serving: Serving, tmp_path: 
     )
     async with serving(None, cast(Any, knowledge)) as stage:
         ids = [f"{name}-{uuid4().hex[:8]}" for name in ("consolidation", "memory")]
-        report: list[ConsolidationStepReport] = await stage.client.execute_workflow(
+        report: list[UpkeepReport] = await stage.client.execute_workflow(
             ConsolidationWorkflow.run, id=ids[0], task_queue=TENURE_QUEUE
         )
         reply: MemoryReply = await stage.client.execute_workflow(

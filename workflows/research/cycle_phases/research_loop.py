@@ -38,7 +38,8 @@ class ResearchLoop:
         self.request = request
         self.state = request.state or research_state.create_initial_state(request.outline, request.outline_number)
         self.clients = ActivityClients(parent, request.limits, question=request.question, run=request.run)
-        self.clients.restore(self.state.usage, self.state.unused_budget)
+        self.clients.record.usage = self.state.usage
+        self.clients.lease.restore(self.state.unused_budget)
         self.searched_tasks: list[CompletedTask] = []
         self.steps: tuple[StepProgress, ...] = ()
         if request.progress:

@@ -137,16 +137,13 @@ async def _search(context: ReportContext, dispute: Dispute, number: int) -> tupl
     phase: RunPhase = "reflect" if context.state.written_sections else "write"
     context.report_progress(phase, f"looking for a primary or newer source on “{dispute.subject[:120]}”")
     searches = context.clients.record.usage.searches
-    limits = context.request.limits
-    passages = await context.clients.knowledge.search(
-        SearchRequest(
-            query=dispute.query,
-            corpora=context.request.corpora,
-            k=PASSAGES_PER_DISPUTE,
-            max_per_source=MAX_PASSAGES_PER_SOURCE,
-        ),
-        limits.min_relevance,
+    search = SearchRequest(
+        query=dispute.query,
+        corpora=context.request.corpora,
+        k=PASSAGES_PER_DISPUTE,
+        max_per_source=MAX_PASSAGES_PER_SOURCE,
     )
+    passages = await context.clients.knowledge.search(search)
     is_denied = context.clients.record.usage.searches == searches
     return "the budget allowed no further search" if is_denied else passages
 

@@ -124,18 +124,15 @@ async def _search(
     hypothetical_answer: str = "",
     mode: SearchMode = DEFAULT_SEARCH_MODE,
 ) -> tuple[PassageRef, ...]:
-    limits = context.request.limits
-    return await context.clients.knowledge.search(
-        SearchRequest(
-            query=query,
-            corpora=context.request.corpora,
-            k=k,
-            hypothetical_answer=hypothetical_answer,
-            mode=mode,
-            max_per_source=limits.max_per_source,
-        ),
-        limits.min_relevance,
+    search = SearchRequest(
+        query=query,
+        corpora=context.request.corpora,
+        k=k,
+        hypothetical_answer=hypothetical_answer,
+        mode=mode,
+        max_per_source=context.request.limits.max_per_source,
     )
+    return await context.clients.knowledge.search(search)
 
 
 async def _extend(context: ReportContext, found: Sequence[PartPassages], max_tokens: int | None = None) -> None:

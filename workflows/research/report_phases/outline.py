@@ -119,18 +119,16 @@ async def _explore(context: ReportContext, question: str, needed: Sequence[SubQu
 
 
 async def _search(context: ReportContext, query: str) -> tuple[PassageRef, ...]:
-    request, limits = context.request, context.request.limits
-    return await context.clients.knowledge.search(
-        SearchRequest(
-            query=query,
-            corpora=request.corpora,
-            k=PASSAGES_PER_SUB_QUESTION,
-            # The mean with the vector of the question keeps “which mistakes are common” on the subject.
-            hypothetical_answer=request.question,
-            max_per_source=limits.max_per_source,
-        ),
-        limits.min_relevance,
+    request = context.request
+    search = SearchRequest(
+        query=query,
+        corpora=request.corpora,
+        k=PASSAGES_PER_SUB_QUESTION,
+        # The mean with the vector of the question keeps “which mistakes are common” on the subject.
+        hypothetical_answer=request.question,
+        max_per_source=request.limits.max_per_source,
     )
+    return await context.clients.knowledge.search(search)
 
 
 async def _wait_for_approval(context: ReportContext) -> None:

@@ -51,7 +51,12 @@ async def _reason_with(context: ReportContext, strategy: ReasoningStrategy) -> N
         sides = extract_compared_items(context.request.question) or ()
         await add_passages(context, [f"{side} principles and mechanisms" for side in sides])
     if strategy == "self_consistency":
-        reasoning = await _vote(context)
+        # Several lines of thought from disjoint sources vote (self-consistency).
+        samples = strategies.partition_by_source(
+            context.state.dossier.passages, context.request.limits.reasoning_samples
+        )
+        lines = await asyncio.gather(*(_ask_reasoner(context, strategy, numbers=sample) for sample in samples))
+        reasoning = strategies.select_majority(lines) or Reasoning(strategy=strategy)
     else:
         reasoning = await _ask_reasoner(context, strategy)
         for _ in range(MAX_SEARCH_ROUNDS):
@@ -88,13 +93,6 @@ async def _ask_reasoner(
     )
     context.parent.log.add(describe_reasoning(reasoning))
     return reasoning
-
-
-async def _vote(context: ReportContext) -> Reasoning:
-    """Have several lines of thought written from disjoint sources, and take the majority (self-consistency)."""
-    samples = strategies.partition_by_source(context.state.dossier.passages, context.request.limits.reasoning_samples)
-    lines = await asyncio.gather(*(_ask_reasoner(context, "self_consistency", numbers=sample) for sample in samples))
-    return strategies.select_majority(lines) or Reasoning(strategy="self_consistency")
 
 
 async def _verify_steps(context: ReportContext, reasoning: Reasoning) -> Reasoning | None:

@@ -106,11 +106,6 @@ class ReportState:
             failure=research.failure,
         ).with_notes((*state.notes, *list_open_points(state)))
 
-    def with_next_generation(self, critiques: Sequence[Critique]) -> "ReportState":
-        """Return the state at the start of a generation; critiques without a section ask for a new one."""
-        added = (manuscript.build_requested_topic(critique) for critique in critiques if critique.topic is None)
-        return replace(self, topics=(*self.topics, *added))
-
     def with_text(self, text: ReportText, feedback: Mapping[str, Sequence[str]]) -> "ReportState":
         """Return the state with a new version, for which feedback on some headings was considered."""
         before, now = self.text.sections, text.sections

@@ -15,7 +15,10 @@ with workflow.unsafe.imports_passed_through():
 
 async def reflect(context: ReportContext) -> tuple[Critique, ...]:
     """Request a review of the report; return its requests, and feedback that no version considers."""
-    if not context.state.text.claims or (context.parent.is_finishing and not _has_reserve(context)):
+    # Of a model's budget that has ended the run, a part is kept for the report and its review.
+    control = context.parent.control
+    has_reserve = control.exhausted in MODEL_BUDGETS and not control.deadline_exceeded
+    if not context.state.text.claims or (control.finishing and not has_reserve):
         return ()
     context.report_progress("reflect", topics="reviewing")
     if not context.state.is_reviewed and (context.effort.reflects or context.state.first_new):
@@ -25,12 +28,6 @@ async def reflect(context: ReportContext) -> tuple[Critique, ...]:
     critiques = (*state.open_critiques, *feedback)
     context.update(open_critiques=(), has_no_critique=not critiques and state.is_reviewed)
     return critiques
-
-
-def _has_reserve(context: ReportContext) -> bool:
-    """Return whether a budget of the model has ended the run, of which a part is kept for the report and its review."""
-    control = context.parent.control
-    return control.exhausted in MODEL_BUDGETS and not control.deadline_exceeded
 
 
 async def compare_sources(context: ReportContext) -> None:

@@ -26,7 +26,9 @@ async def write_generation(context: ReportContext, critiques: Sequence[Critique]
     """Write the report or, after the first generation, revise it as critiques ask."""
     context.update(revisions=context.state.revisions + 1)
     context.apply_pending_outline()
-    context.state = context.state.with_next_generation(critiques)
+    # A critique without a section asks for a new one.
+    added = (manuscript.build_requested_topic(critique) for critique in critiques if critique.topic is None)
+    context.update(topics=(*context.state.topics, *added))
     before = context.state.text
     if context.state.revisions == 1:
         await _write(context)

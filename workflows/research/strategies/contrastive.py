@@ -1,12 +1,9 @@
 """The strategy `contrastive`: evidence for and against a position, labelled as such."""
 
 import asyncio
-from collections.abc import Sequence
 
 from tenure.algorithms.retrieval.positions import choose_position
-from tenure.contracts.base import ChunkId
 from tenure.contracts.evidence.disputes import PositionEvidence, SidedPassage
-from tenure.contracts.evidence.passages import Citation, PassageRef
 from tenure.contracts.evidence.retrieval import PassageSide, PassageStance, QueryPurpose
 from tenure.roles.retrieval import stance_judge
 from tenure.roles.retrieval.stance_judge import StanceJudgeInput
@@ -16,7 +13,7 @@ from workflows.research.strategy import Strategy
 MAX_JUDGED_PASSAGES = 12
 """Passages that a model labels."""
 MAX_PASSAGES_PER_SIDE = 8
-"""Passages of a side that are kept with their quotes; all passages keep their label."""
+"""Passages of a side that are kept with their quotes."""
 
 
 async def search_both_sides(session: SearchSession) -> None:
@@ -41,44 +38,28 @@ async def _judge_stances(session: SearchSession, position: str) -> None:
         passages,
         summary=f"{position}, {len(passages)} passages",
     )
-    if output.stances:
-        quotes = _label_passages(session, passages, output.stances)
-        session.positions = (_collect_sides(session, position, quotes),)
-
-
-def _label_passages(
-    session: SearchSession, passages: Sequence[PassageRef], stances: Sequence[PassageSide]
-) -> dict[ChunkId, Citation]:
-    """Label the judged passages; return the quotes of those that take a side."""
-    judged = {stance.passage: stance for stance in stances}
-    quotes: dict[ChunkId, Citation] = {}
-    for number, chunk in enumerate((passage.chunk for passage in passages), 1):
-        stance = judged.get(number, PassageSide(passage=number, side="neutral"))
-        session.found[chunk] = session.found[chunk].model_copy(update={"stance": stance.side})
-        if stance.citation is not None:
-            quotes[chunk] = stance.citation
-    return quotes
-
-
-def _collect_sides(session: SearchSession, position: str, quotes: dict[ChunkId, Citation]) -> PositionEvidence:
-    """Return the passages of both sides, best first."""
-    ranked = session.rank_passages()
+    if not output.stances:
+        return
+    judged = {stance.passage: stance for stance in output.stances}
+    neutral = PassageSide(passage=1, side="neutral")
+    sides = [(passage, judged.get(number, neutral)) for number, passage in enumerate(passages, 1)]
 
     def select(side: PassageStance) -> tuple[SidedPassage, ...]:
         chosen = [
-            SidedPassage(passage=retrieved.passage, citation=quotes[retrieved.passage.chunk])
-            for retrieved in ranked
-            if retrieved.stance == side and retrieved.passage.chunk in quotes
+            SidedPassage(passage=passage, citation=stance.citation)
+            for passage, stance in sides
+            if stance.side == side and stance.citation is not None
         ]
         return tuple(chosen[:MAX_PASSAGES_PER_SIDE])
 
-    return PositionEvidence(
+    evidence = PositionEvidence(
         position=position,
         topic=session.task.step.topic,
         supporting=select("supporting"),
         contradicting=select("contradicting"),
-        neutral=sum(retrieved.stance == "neutral" for retrieved in ranked),
+        neutral=sum(stance.side == "neutral" for _, stance in sides),
     )
+    session.positions = (evidence,)
 
 
 STRATEGY = Strategy("contrastive", "for and against, for a position that is contested", search_both_sides)

@@ -33,9 +33,8 @@ class VerifyClaimArguments(ToolArguments):
 
 async def verify_claim(context: ToolContext, arguments: VerifyClaimArguments) -> Observation:
     """Search for a claim and check it against what is found; only a claim that no sentence states needs a model."""
-    limits = context.task.limits
     request = SearchRequest(query=arguments.claim, corpora=context.task.corpora, k=MAX_PASSAGES, max_per_source=2)
-    passages = await context.clients.knowledge.search(request, limits.min_relevance, browse=False)
+    passages = await context.clients.knowledge.search(request, browse=False)
     if not passages:
         return Observation(problem="no passage was found for this: it can be neither supported nor refuted")
     cited = await context.clients.execute_activity(
@@ -52,7 +51,7 @@ async def verify_claim(context: ToolContext, arguments: VerifyClaimArguments) ->
         summary=arguments.claim,
     )
     claim = checked.claims[0] or cited.claim
-    open_verdict = OPEN if limits.has_model else OPEN_BY_WORDS
+    open_verdict = OPEN if context.task.limits.has_model else OPEN_BY_WORDS
     return observe_lines(_describe(claim, cited, numbers, open_verdict), passages, claim.confidence or 0.0)
 
 
