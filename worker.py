@@ -59,6 +59,7 @@ from tenure.models.chat import ChatModel
 from tenure.models.factory import create_chat_model, create_embedding_model
 from tenure.notifications import Notifier
 from tenure.private_files import PRIVATE_UMASK, make_private
+from tenure.roles.registry import load_roles
 from tenure.sandbox.base import Sandbox, SandboxError
 from tenure.sandbox.choice import make_sandbox
 from tenure.settings import Settings, describe_settings_error
@@ -163,14 +164,14 @@ def build_activities(
     Without `roots`, they ingest the manual of this installation and nothing else; without `identify`, no answer of a
     model is cached.
     """
-    methods = collect_activities(
+    roles = RoleActivities(chat, knowledge, identify)
+    by_queue: dict[str, list[Callable[..., Any]]] = {MODEL_QUEUE: [roles.build(role) for role in load_roles().values()]}
+    for method in collect_activities(
         KnowledgeActivities(knowledge, roots or DocumentRoots()),
         ToolActivities(knowledge),
         ReportActivities(knowledge),
         NotificationActivities(notifier or Notifier()),
-    )
-    by_queue: dict[str, list[Callable[..., Any]]] = {MODEL_QUEUE: RoleActivities(chat, knowledge, identify).build_all()}
-    for method in methods:
+    ):
         by_queue.setdefault(ACTIVITY_OPTIONS[method.__name__]["task_queue"] or "", []).append(method)
     return by_queue
 
@@ -194,24 +195,6 @@ async def find_usable_sandbox(settings: SandboxSettings) -> Sandbox | None:
         return None
     structlog.get_logger().info("programs run in a sandbox", sandbox=found.message)
     return box
-
-
-def build_sandbox_worker(client: Client, settings: WorkerSettings, box: Sandbox, **options: Any) -> Worker:
-    """Return the worker of the sandbox queue."""
-    store = FileStore(settings.files_uri, settings.owner) if settings.files_uri else None
-    return Worker(
-        client,
-        task_queue=SANDBOX_QUEUE,
-        activities=collect_activities(
-            SandboxActivities(box, settings.owner_home / "artifacts", store, make_roots(settings))
-        ),
-        max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
-        graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
-        max_heartbeat_throttle_interval=choose_heartbeat_throttle(client, settings),
-        activity_task_poller_behavior=PollerBehaviorAutoscaling(),
-        plugins=[create_plugin()],
-        **options,
-    )
 
 
 def make_roots(settings: HomeSettings) -> DocumentRoots:
@@ -463,7 +446,20 @@ async def _serve_programs(
     """Serve the sandbox queue of all owners if its self-test succeeds, and add its workers to the others."""
     if box := await find_usable_sandbox(settings):
         for own, client in owners:
-            programs = build_sandbox_worker(client, own, box, **versioning)
+            store = FileStore(own.files_uri, own.owner) if own.files_uri else None
+            programs = Worker(
+                client,
+                task_queue=SANDBOX_QUEUE,
+                activities=collect_activities(
+                    SandboxActivities(box, own.owner_home / "artifacts", store, make_roots(own))
+                ),
+                max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
+                graceful_shutdown_timeout=choose_shutdown_timeout(own, SANDBOX_QUEUE),
+                max_heartbeat_throttle_interval=choose_heartbeat_throttle(client, own),
+                activity_task_poller_behavior=PollerBehaviorAutoscaling(),
+                plugins=[create_plugin()],
+                **versioning,
+            )
             workers.append(await running.enter_async_context(programs))
             monitor.watch([programs])
             _log_serving([programs], own, build_id)

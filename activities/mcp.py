@@ -5,7 +5,6 @@ Descriptions and answers of servers are hostile text. Like web requests, these c
 
 import asyncio
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from temporalio import activity
@@ -13,7 +12,6 @@ from temporalio import activity
 from activities.errors import translate_errors
 from activities.heartbeat import send_heartbeats
 from tenure.algorithms.retrieval.page_quality import assess_page
-from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.tools import (
     MAX_MCP_RESOURCES,
     MAX_MCP_TOOLS,
@@ -25,6 +23,7 @@ from tenure.contracts.research.tools import (
     McpTextReply,
     McpTool,
     McpToolsReply,
+    StoredResult,
 )
 from tenure.sources.document.document import Document
 from tenure.sources.mcp.servers import McpError, McpServers, McpToolDescription
@@ -88,11 +87,7 @@ class McpActivities:
             return McpCallReply(problem=f"{request.tool} answered without any words")
         uri = f"mcp:{request.server}/{request.tool}?{json.dumps(request.arguments, sort_keys=True, ensure_ascii=False)}"
         async with send_heartbeats():
-            with translate_errors():
-                passages = await asyncio.to_thread(
-                    self._knowledge.results.store_result, request.corpus, uri, document, request.question
-                )
-        return _build_reply(passages, title, document)
+            return await self._store(request, uri, title, document)
 
     @activity.defn
     async def read_mcp_resource(self, request: McpResourceRequest) -> McpCallReply:
@@ -108,24 +103,21 @@ class McpActivities:
             document = build_resource_document(title, texts)
             if not document.text:
                 return McpCallReply(problem=f"the resource {request.uri} of {request.server} has no text")
-            with translate_errors():
-                passages = await asyncio.to_thread(
-                    self._knowledge.results.store_result,
-                    request.corpus,
-                    f"mcp:{request.server}/{request.uri}",
-                    document,
-                    request.question,
-                    most_relevant=True,
-                )
-        return _build_reply(passages, title, document)
+            uri = f"mcp:{request.server}/{request.uri}"
+            return await self._store(request, uri, title, document, most_relevant=True)
 
-
-def _build_reply(passages: Sequence[PassageRef], title: str, document: Document) -> McpCallReply:
-    """Return passages of foreign text; they are ranked by their similarity to the question, like search results."""
-    ranked = (one.model_copy(update={"dense_rank": rank}) for rank, one in enumerate(passages, 1))
-    return McpCallReply(
-        passages=tuple(ranked), contains_instructions="instructions" in assess_page(title, document.text).flaws
-    )
+    async def _store(
+        self, request: StoredResult, uri: str, title: str, document: Document, *, most_relevant: bool = False
+    ) -> McpCallReply:
+        """Store foreign text; its passages are ranked by their similarity to the question, like search results."""
+        store = self._knowledge.results.store_result
+        with translate_errors():
+            passages = await asyncio.to_thread(
+                store, request.corpus, uri, document, request.question, most_relevant=most_relevant
+            )
+        ranked = (one.model_copy(update={"dense_rank": rank}) for rank, one in enumerate(passages, 1))
+        flaws = assess_page(title, document.text).flaws
+        return McpCallReply(passages=tuple(ranked), contains_instructions="instructions" in flaws)
 
 
 def _describe_tool(server: str, tool: McpToolDescription) -> McpTool:

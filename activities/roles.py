@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from temporalio import activity
 
@@ -23,7 +23,6 @@ from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 from tenure.models.chat import ChatModel, ModelCall
 from tenure.role_executor import RoleAnswer, execute_role
 from tenure.roles.base import BaseRole, Evidence, I, O, R, RoleInput
-from tenure.roles.registry import load_roles
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -42,10 +41,6 @@ class RoleActivities:
         self._chat = chat
         self._identify = identify
         self._knowledge = knowledge
-
-    def build_all(self) -> list[Callable[..., Any]]:
-        """Return the activities of all roles."""
-        return [self.build(role) for role in load_roles().values()]
 
     def build(self, role: BaseRole[I, O, R]) -> "Callable[[RoleRequest[I]], Awaitable[RoleReply[R]]]":
         """Return the activity of one role."""
@@ -110,8 +105,7 @@ _UNEXPOSED: Final = _Exposure(exposed=False, sources=())
 def _find_exposure(input: RoleInput, evidence: Evidence) -> _Exposure:
     """Find instructions of unknown authors in everything from which a prompt is made; a fallback follows none."""
     sources = find_suspicious_sources(evidence.passages)
-    exposed = bool(sources) or is_exposed(input)
-    return _Exposure(exposed, sources)
+    return _Exposure(bool(sources) or is_exposed(input), sources)
 
 
 def _build_reply(role: BaseRole[I, O, R], output: R, given: RoleAnswer[O], exposure: _Exposure) -> RoleReply[R]:

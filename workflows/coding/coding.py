@@ -87,7 +87,10 @@ class CodingWorkflow(ControllableWorkflow):
         except (asyncio.CancelledError, ActivityError) as error:
             # A cancelled activity that was waited for directly ends in an error of its own kind.
             if not (self.cancelled and is_cancelled_exception(error)):
-                await self._handle_failure(error)
+                if is_cancelled_exception(error) or not self.attempts:
+                    await self.clients.progress.fail(revision=self.generation)
+                    raise
+                self.failure = describe_failure(error)  # the programs so far are delivered
         progress = await self.clients.progress.finish(
             phase="compose", revision=self.generation, last="the program is delivered"
         )
@@ -102,17 +105,6 @@ class CodingWorkflow(ControllableWorkflow):
         self.change_control(paused=False, finishing=True)
         if self.main is not None:
             self.main.cancel()
-
-    async def _handle_failure(self, error: BaseException) -> None:
-        """Record a failed call, so that the programs so far are delivered.
-
-        Raises:
-            BaseException: the error itself, if there is no program yet or the workflow is cancelled from outside.
-        """
-        if is_cancelled_exception(error) or not self.attempts:
-            await self.clients.progress.fail(revision=self.generation)
-            raise error
-        self.failure = describe_failure(error)
 
     async def _execute_phases(self) -> None:
         """Specify, then generate and test until the program is accepted or nothing is left to try."""

@@ -7,7 +7,6 @@ Feedback reaches the writer, or the next review. A finished and a cancelled run 
 """
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 from temporalio import workflow
@@ -56,11 +55,10 @@ class ResearchWorkflow(ControllableWorkflow):
             if not (self.context.state.cancelled and is_cancelled_exception(error)):
                 self._keep_what_is_written(error)
         try:
-            draft = await finalize(self.context)
+            return await finalize(self.context)
         except ActivityError as error:
             self._keep_what_is_written(error)
-            draft = await finalize(self.context)
-        return draft
+            return await finalize(self.context)
 
     async def _run_phases(self) -> None:
         context = self.context
@@ -84,14 +82,10 @@ class ResearchWorkflow(ControllableWorkflow):
                 await write_generation(self.context, critiques)
             else:
                 critiques = await reflect(self.context)
-            state = AgentState("RESEARCH", critiques, revisions=self.context.state.revisions)
-            node = choose_next_node(node, state, self._max_revisions(critiques))
-
-    def _max_revisions(self, critiques: Sequence[Critique]) -> int:
-        """Return the maximum number of generations: feedback allows one more."""
-        has_feedback = any(critique.origin == "person" for critique in critiques)
-        limit, revisions = self.context.max_revisions, self.context.state.revisions
-        return compute_max_revisions(limit, revisions, has_new_feedback=has_feedback, is_finishing=self.is_finishing)
+            limit, revisions = self.context.max_revisions, self.context.state.revisions
+            asked = any(critique.origin == "person" for critique in critiques)
+            most = compute_max_revisions(limit, revisions, has_new_feedback=asked, is_finishing=self.is_finishing)
+            node = choose_next_node(node, AgentState("RESEARCH", critiques, revisions=revisions), most)
 
     def _keep_what_is_written(self, error: BaseException) -> None:
         """Record a permanent failure, so that the what is written is delivered.

@@ -92,7 +92,9 @@ class SpiralWorkflow(ControllableWorkflow):
             if not stop_reason(loop):
                 announce_plan(loop, loop.state.cycle + 1)
             await self._send_checkpoint()
-            if self._is_history_long() and not stop_reason(loop):
+            info = workflow.info()
+            is_long = info.get_current_history_length() > loop.request.limits.max_history_events
+            if (is_long or info.is_continue_as_new_suggested()) and not stop_reason(loop):
                 await self._continue_as_new()
         own_end = loop.end_reason or research_state.find_stop_reason(loop.state, loop.request.effort)
         self.is_cut = self.is_finishing and not own_end
@@ -146,11 +148,6 @@ class SpiralWorkflow(ControllableWorkflow):
                 "unused_budget": blank.unused_budget,
             }
         )
-
-    def _is_history_long(self) -> bool:
-        info = workflow.info()
-        max_events = self.loop.request.limits.max_history_events
-        return info.is_continue_as_new_suggested() or info.get_current_history_length() > max_events
 
     async def _continue_as_new(self) -> None:
         """Continue as new from the state; no child or activity runs between two cycles."""

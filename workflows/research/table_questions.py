@@ -114,15 +114,13 @@ class TableQuestions:
             )
             self.open_computation = written.computation or self.open_computation
             self.unexpressed = written.unexpressed.rstrip(" .")
-            replies = [
-                (query, await self._clients.knowledge.query(self._build_query(query), summary=query.shows))
-                for query in written.queries
-            ]
-            found += [passage for _, reply in replies for passage in reply.passages]
-            self.completed_queries += tuple(query for query, reply in replies if reply.passages)
-            failed = tuple(
-                FailedQuery(sql=query.sql, problem=reply.problem) for query, reply in replies if reply.problem
-            )
+            failed = ()
+            for query in written.queries:
+                asked = QueryRequest(sql=query.sql, title=query.shows, question=request.question, **self._scope)
+                reply = await self._clients.knowledge.query(asked, summary=query.shows)
+                found += reply.passages
+                self.completed_queries += (query,) if reply.passages else ()
+                failed += (FailedQuery(sql=query.sql, problem=reply.problem),) if reply.problem else ()
             if not failed:
                 break
         return tuple(found)
@@ -230,10 +228,6 @@ class TableQuestions:
             artifacts=tuple(artifact.name for artifact in outcome.artifacts) if outcome else (),
             problem=problem.split("\n")[0],
         )
-
-    def _build_query(self, written: WrittenQuery) -> QueryRequest:
-        question = self._request.question
-        return QueryRequest(sql=written.sql, title=written.shows, question=question, **self._scope)
 
     def _explain_missing(self, reason: str) -> Computation:
         return Computation(

@@ -68,7 +68,8 @@ async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> PlanExecutio
     else:
         execution = await executing
     loop.steps = build_step_progress(execution.steps)
-    loop.record_end_of_steps()
+    if loop.plan and loop.plan.cycle == loop.state.cycle:
+        loop.parent.log.add(loop.plan.model_copy(update={"steps": loop.steps}))
     if execution.deadlocked:
         loop.add_note("Steps of the plan waited for each other and were given up.")
     return execution
@@ -174,10 +175,10 @@ async def _try_task(
 ) -> tuple[PlanStep, SubagentResult | None]:
     """Return the step of a task with its final state, and its result if it did not fail."""
     step = request.step
+    # One search of the corpora needs no workflow of its own.
+    is_simple = request.strategy == "direct" and step.kind == "search" and not (request.earlier or request.limits.web)
     try:
-        result = await (
-            _search_once(loop, request) if _is_single_search(request) else _run_subagent(loop, request, child_id)
-        )
+        result = await (_search_once(loop, request) if is_simple else _run_subagent(loop, request, child_id))
     except (ActivityError, ChildWorkflowError) as error:
         if is_cancelled_exception(error):
             raise
@@ -193,12 +194,6 @@ async def _try_task(
         note = f"nothing was found ({request.strategy})" if done.kind == "search" else "nothing was found"
         return done.model_copy(update={"status": "failed", "note": note}), result
     return done.model_copy(update={"status": "completed"}), result
-
-
-def _is_single_search(request: SubagentRequest) -> bool:
-    """Return whether a task is one search of the corpora, which needs no workflow of its own."""
-    step = request.step
-    return request.strategy == "direct" and step.kind == "search" and not (request.earlier or request.limits.web)
 
 
 async def _search_once(loop: ResearchLoop, request: SubagentRequest) -> SubagentResult:
@@ -223,6 +218,9 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
     step, max_answers = _allow_tools(loop, step)
     # A repeated question makes the same choices with a model, whose cached answers then apply.
     seed = request.question if request.limits.has_model else request.run
+    # A model that names the searches, or plans the next cycle with their results, knows more than a query's refiner.
+    is_named = not loop.is_planned_by_rule or any(topic.topic.queries for topic in loop.state.topics)
+    is_planned = request.limits.has_model and (is_named or loop.state.cycle < request.effort.cycles)
     choice = choose_contrastive(loop, step) or choose_strategy(
         step,
         request.effort.hops,
@@ -231,7 +229,7 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         SELECTABLE_STRATEGIES,
         seed,
         len(loop.state.executed),
-        is_planned=_is_planned_by_model(loop),
+        is_planned=is_planned,
     )
     return SubagentRequest(
         run=request.run,
@@ -272,16 +270,6 @@ def _allow_tools(loop: ResearchLoop, step: PlanStep) -> tuple[PlanStep, int | No
         return step.model_copy(update={"strategy": None}), None
     loop.update(tool_answers=loop.state.tool_answers + (max_answers or 0))
     return step, max_answers
-
-
-def _is_planned_by_model(loop: ResearchLoop) -> bool:
-    """Return whether a model has named the searches or plans the next cycle with what they find.
-
-    It knows more than a refiner of the queries of one task.
-    """
-    is_named = not loop.is_planned_by_rule or any(topic.topic.queries for topic in loop.state.topics)
-    is_planned = is_named or loop.state.cycle < loop.request.effort.cycles
-    return loop.request.limits.has_model and is_planned
 
 
 def choose_contrastive(loop: ResearchLoop, step: PlanStep) -> StrategyChoice | None:

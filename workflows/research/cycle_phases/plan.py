@@ -6,6 +6,7 @@ from temporalio import workflow
 
 from workflows.research.cycle_phases.research_loop import ResearchLoop
 from workflows.runtime.control import send_signal
+from workflows.runtime.story_log import format_time
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.known_facts import describe_origin
@@ -20,7 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.cycle import PlannedAction
     from tenure.contracts.research.spiral import SpiralState
-    from tenure.contracts.research.trace import TracedDecision
+    from tenure.contracts.research.trace import TracedDecision, TracedPlan
     from tenure.contracts.run.control import InputRequest
     from tenure.contracts.run.run import Feedback
     from tenure.roles.plan_entries import PlannerOutput
@@ -79,7 +80,11 @@ def _record_plan(loop: ResearchLoop, before: SpiralState, proposal: PlannerOutpu
         )
         if plan.finish and not plan.steps:
             return
-    loop.record_plan(
+    cycle = loop.state.cycle
+    loop.plan = TracedPlan(
+        number=loop.plan.number + 1 if loop.plan and loop.plan.cycle == cycle else 1,
+        cycle=cycle,
+        at=format_time(workflow.now()),
         feedback=research_state.format_new_feedback(loop.parent.feedback_items, before.planner_feedback_count),
         critique=proposal.critique if before.cycle == 1 else "",
         actions=proposal.plan,
@@ -88,6 +93,7 @@ def _record_plan(loop: ResearchLoop, before: SpiralState, proposal: PlannerOutpu
         dropped=tuple(plan.dropped_topics),
         steps=build_step_progress(plan.steps),
     )
+    loop.parent.log.add(loop.plan)
 
 
 async def _call_planner(loop: ResearchLoop, evidence: Sequence[PassageRef]) -> PlannerOutput:

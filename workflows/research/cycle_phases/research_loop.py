@@ -8,7 +8,6 @@ from temporalio import workflow
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
-from workflows.runtime.story_log import format_time
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.experience import CompletedTask
@@ -107,18 +106,6 @@ class ResearchLoop:
         """Record that a query is made in this cycle."""
         executed = ExecutedQuery(query=query, topic=topic, cycle=self.state.cycle)
         self.state = research_state.record_queries(self.state, [executed])
-
-    def record_plan(self, **fields: Any) -> None:
-        """Record a plan of this cycle that is carried out now."""
-        is_again = self.plan is not None and self.plan.cycle == self.state.cycle
-        number = self.plan.number + 1 if self.plan and is_again else 1
-        self.plan = TracedPlan(number=number, cycle=self.state.cycle, at=format_time(workflow.now()), **fields)
-        self.parent.log.add(self.plan)
-
-    def record_end_of_steps(self) -> None:
-        """Record the plan again, with the last state of its steps."""
-        if self.plan and self.plan.cycle == self.state.cycle:
-            self.parent.log.add(self.plan.model_copy(update={"steps": self.steps}))
 
     def record_cycle(self) -> None:
         """Record what the analysis of this cycle has found, and the topics that were named since."""

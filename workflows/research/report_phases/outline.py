@@ -50,9 +50,14 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
     explored: list[SubQuestion] = []
     sub_questions: tuple[str, ...] = (request.question,)
     if effort.outlines:
-        is_divided = needs_decomposition(request.question, request.complexity, request.limits)
-        explored = await (_explore_sub_questions(context) if is_divided else _explore_clauses(context))
-        sub_questions = tuple(part.question for part in explored) if is_divided else ()
+        if needs_decomposition(request.question, request.complexity, request.limits):
+            explored = await _explore_sub_questions(context)
+            sub_questions = tuple(part.question for part in explored)
+        else:
+            # Passages on each clause of the question show an outliner its parts.
+            clauses = [add_subject(clause, request.question) for clause in list_clauses(request.question)]
+            explored = await asyncio.gather(*(_explore(context, clause, ()) for clause in clauses))
+            sub_questions = ()
     found = [request.evidence, *(part.evidence for part in explored)]
     evidence = manuscript.order_across_sources(found, PASSAGES_PER_DOCUMENT)
     max_topics = max(1, effort.sections - effort.reserved_sections)
@@ -72,13 +77,6 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
         by_rule=not effort.outlines,
     )
     return tuple(manuscript.deduplicate_topics(output.topics)[: request.limits.max_sections])
-
-
-async def _explore_clauses(context: ReportContext) -> list[SubQuestion]:
-    """Search for each clause of the question, which shows an outliner what the documents hold on its parts."""
-    question = context.request.question
-    clauses = [add_subject(clause, question) for clause in list_clauses(question)]
-    return await asyncio.gather(*(_explore(context, clause, ()) for clause in clauses))
 
 
 async def _explore_sub_questions(context: ReportContext) -> list[SubQuestion]:

@@ -16,7 +16,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import choose_effort
     from tenure.algorithms.research.open_parts import find_unplanned_parts
     from tenure.algorithms.research.research_state import append_log
-    from tenure.algorithms.writing import manuscript, trace_records
+    from tenure.algorithms.writing import manuscript
+    from tenure.algorithms.writing.trace_records import describe_sections
     from tenure.contracts.research.cycle import ResearchEffort
     from tenure.contracts.research.report import ReportReview, ReportText
     from tenure.contracts.research.spiral import ResearchRequest
@@ -106,12 +107,7 @@ class ReportContext:
     ) -> None:
         """Record the sections of a new version of the report, with the requests and the review that led to it."""
         self.versions += 1
-        self.parent.log.add(*trace_records.describe_sections(text, self.versions, requests, review))
-
-    def record_review(self, review: ReportReview, requests: tuple[str, ...]) -> None:
-        """Record a review of the last version, and the version after its edits."""
-        self.parent.log.add(trace_records.describe_review(review, self.versions))
-        self.record_version(review.text, requests, review)
+        self.parent.log.add(*describe_sections(text, self.versions, requests, review))
 
     def report_progress(self, phase: RunPhase, last: str = "", topics: SectionPhase = "waiting") -> None:
         """Report a phase to the run, and the phase that its topics are in."""

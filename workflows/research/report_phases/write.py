@@ -15,6 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.feedback import match_headings
     from tenure.algorithms.control.transitions import is_repeated_critique
     from tenure.algorithms.writing import manuscript
+    from tenure.algorithms.writing.trace_records import describe_review
     from tenure.contracts.research.dossier import Gap
     from tenure.contracts.research.report import Critique, ReportText
     from tenure.roles.writing import report_reviewer, report_writer
@@ -144,7 +145,8 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         summary=f"generation {state.revisions}" + (f": {next(iter(requests))}" if requests else ""),
         for_writing=True,
     )
-    context.record_review(output, tuple(requests))
+    context.parent.log.add(describe_review(output, context.versions))
+    context.record_version(output.text, tuple(requests), output)
     critiques_made = [verdict.critique for verdict in output.verdicts if verdict.critique]
     text, edited, evaluation = context.state.text, output.text, context.state.evaluation
     if requests or not manuscript.is_regression(text.claims, edited.claims, output.condemned):
