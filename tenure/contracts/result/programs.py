@@ -40,13 +40,9 @@ class SourceFile(Contract):
     """Content."""
 
 
-class OriginalFile(Contract):
+class OriginalFile(SourceFile):
     """A text file that a person gave, as it was when the run started."""
 
-    path: str
-    """Path relative to the program's folder."""
-    text: str
-    """Content."""
     origin: str
     """Its path on the person's machine."""
 
