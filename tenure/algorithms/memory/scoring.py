@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tenure.algorithms.memory.fact_extraction import extract_fact
 from tenure.algorithms.text.details import extract_numbers, extract_proper_nouns
 from tenure.algorithms.text.entities import extract_named_entities, list_ngram_keys
 from tenure.algorithms.text.excerpts import has_back_reference
@@ -74,6 +73,10 @@ _TEMPORARY = re.compile(
     r"temporar\w+|to-?do|in progress|pending|draft)\b",
     re.IGNORECASE,
 )
+_RELATION_VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|founded|wrote|invented|discovered|contains?|includes?|consists?|causes?|"
+    r"became|made|built|uses|belongs|lies|stands|developed|published|designed|owns|leads?|means)\b"
+)
 _EMPHASIS = re.compile(
     r"\b(?:remember|important|always|never|must|essential|crucial|prefers?|preferred)\b", re.IGNORECASE
 )
@@ -103,7 +106,7 @@ def _classify_text(text: str) -> MemoryKind:
         return "episodic"
     if _PROCEDURAL.search(text):
         return "procedural"
-    return "semantic" if extract_fact(text) else "long_term"
+    return classify_statement(text)
 
 
 def classify_fact(text: str, fact: FactDetails | None) -> MemoryKind:
@@ -113,7 +116,12 @@ def classify_fact(text: str, fact: FactDetails | None) -> MemoryKind:
     """
     if _TEMPORARY.search(text):
         return "short_term"
-    return "semantic" if fact else "long_term"
+    return "semantic" if fact else classify_statement(text)
+
+
+def classify_statement(text: str) -> MemoryKind:
+    """Return the kind of a statement: `semantic` if it relates two entities, else `long_term`."""
+    return "semantic" if len(extract_entity_keys(text)) >= 2 and _RELATION_VERB.search(text) else "long_term"
 
 
 def compute_importance(memory: NewMemory, kind: MemoryKind, support: int) -> float:
