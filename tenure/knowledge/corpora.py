@@ -144,12 +144,4 @@ class Corpora:
     def _writer(
         self, corpus: str, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> CorpusWriter:
-        return CorpusWriter(
-            self._store,
-            self._model,
-            self._cache,
-            self._settings,
-            corpus,
-            report,
-            cancelled,
-        )
+        return CorpusWriter(self._store, self._model, self._cache, self._settings, corpus, report, cancelled)

@@ -102,24 +102,19 @@ class LoadedRows:
             ENTITIES: _ENTITY_COLUMNS,
             RELATIONS: ("pair", "chunks"),
         }
-        self._tables = {table: _Rows(store.read_rows(table, names, where)) for table, names in columns.items()}
+        rows = {table: store.read_rows(table, names, where) for table, names in columns.items()}
+        self._columns = {
+            table: {name: _combine(found[name]) for name in found.column_names} for table, found in rows.items()
+        }
+        self._positions = {
+            table: {key: position for position, key in enumerate(found[0].to_pylist())} for table, found in rows.items()
+        }
 
     def read(self, table: str, columns: Sequence[str], keys: Iterable[str]) -> list[list[Any]]:
         """Return the values of columns in the rows with these values of the first one, in the order of the values."""
-        return self._tables[table].read(keys, columns)
-
-
-class _Rows:
-    """Rows of a table in memory, by the value of the first column."""
-
-    def __init__(self, rows: pa.Table) -> None:
-        self._columns = {name: _combine(rows[name]) for name in rows.column_names}
-        self._places = {key: place for place, key in enumerate(rows[0].to_pylist())}
-
-    def read(self, keys: Iterable[str], columns: Sequence[str]) -> list[list[Any]]:
-        """Return the values of columns in the rows of the keys that have one."""
-        places = pa.array([self._places[key] for key in keys if key in self._places], pa.int64())
-        return [self._columns[name].take(places).to_pylist() for name in columns]
+        known = self._positions[table]
+        positions = pa.array([known[key] for key in keys if key in known], pa.int64())
+        return [self._columns[table][name].take(positions).to_pylist() for name in columns]
 
 
 def _combine(column: pa.ChunkedArray) -> pa.Array:

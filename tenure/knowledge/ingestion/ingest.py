@@ -63,14 +63,7 @@ class Ingestion:
         self._store, self._corpus, self._paths = store, request.corpus, request.paths
         self._recipe = build_recipe(model, settings.chunk_tokens)
         self._writer = CorpusWriter(
-            store,
-            model,
-            cache,
-            settings,
-            request.corpus,
-            report,
-            cancelled,
-            include_secrets=request.include_secrets,
+            store, model, cache, settings, request.corpus, report, cancelled, include_secrets=request.include_secrets
         )
         self._report, self._cancelled = report, cancelled
         self._progress = IngestProgress()

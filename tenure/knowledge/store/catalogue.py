@@ -124,17 +124,8 @@ def drop_corpus(store: Store, name: str) -> bool:
         return False
     where = f"corpus IN {quote_list([name, derive_results_corpus(name)])}"
     # The corpus record is deleted last, so that an interrupted drop can be repeated.
-    for table in (
-        *store.list_chunk_tables(),
-        MENTIONS,
-        STATEMENTS,
-        ENTITIES,
-        RELATIONS,
-        GRAPHS,
-        READINGS,
-        SOURCES,
-        CORPORA,
-    ):
+    derived = (MENTIONS, STATEMENTS, ENTITIES, RELATIONS, GRAPHS, READINGS)
+    for table in (*store.list_chunk_tables(), *derived, SOURCES, CORPORA):
         store.delete_rows(table, where)
     return True
 

@@ -5,6 +5,7 @@ hash of the query or program. It is deleted with the corpus, and no search finds
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tenure.algorithms.text.passage import Encoder
@@ -108,7 +109,10 @@ class TableQueries:
         Raises:
             KnowledgeError: a database is not configured or cannot be opened.
         """
-        found = list(self._describe_files(_rank_files(request.question, self._list_files(request.corpora))))
+        files = _rank_files(request.question, self._list_files(request.corpora))
+        found: list[Table] = []
+        with suppress(SqlError):
+            found += describe_tables([file.database for file in files], self._limits, sample=0) if files else ()
         for database in self._list_databases(request.databases):
             own = self._describe_database(database)
             self._store_description(database, own)
@@ -183,12 +187,6 @@ class TableQueries:
             TableSource(Database(name, self._addresses[name], "postgres"), get_database_corpus(name), name)
             for name in names
         ]
-
-    def _describe_files(self, files: Sequence[TableSource]) -> tuple[Table, ...]:
-        try:
-            return describe_tables([file.database for file in files], self._limits, sample=0) if files else ()
-        except SqlError:
-            return ()
 
     def _describe_database(self, opened: TableSource) -> tuple[Table, ...]:
         try:

@@ -46,9 +46,11 @@ def parse_page(body: bytes, media_type: str, charset: str, url: str) -> WebDocum
         raise Unreadable("is empty")
     if len(body) > DEFAULT_LIMIT_BYTES:
         raise Unreadable(f"is larger than {DEFAULT_LIMIT_BYTES / 1e6:g} MB")
-    name = _extract_file_name(url)
+    name = _UNSAFE.sub("_", unquote(PurePosixPath(urlsplit(url).path).name))[-_MAX_NAME_LENGTH:]
     suffix = detect_suffix(body, _choose_suffix(media_type, name))
-    if suffix == ".html" or _is_html(body):
+    # A page may have another media type.
+    head = body[:_SNIFFED_BYTES].lstrip(b"\xef\xbb\xbf\xfe\xff").replace(b"\0", b"").decode("latin-1")
+    if suffix == ".html" or is_markup(head):
         page = _parse_html(body, charset, url)
     elif suffix in TABLE_FORMATS:
         page = WebDocument(_parse_table(body, name, suffix), url)
@@ -83,11 +85,6 @@ def _parse_table(body: bytes, name: str, suffix: str) -> Document:
         return parse_file(path)
 
 
-def _is_html(body: bytes) -> bool:
-    """Return whether the content starts like an HTML page, whatever its media type."""
-    return is_markup(body[:_SNIFFED_BYTES].lstrip(b"\xef\xbb\xbf\xfe\xff").replace(b"\0", b"").decode("latin-1"))
-
-
 def _choose_suffix(media_type: str, name: str) -> str:
     media_type = media_type.strip().lower()
     if reason := _UNSUPPORTED.get(media_type.partition("/")[0]):
@@ -96,10 +93,6 @@ def _choose_suffix(media_type: str, name: str) -> str:
         return known
     suffix = PurePosixPath(name).suffix.lower()
     return suffix if is_supported(suffix) else _FAMILIES.get(media_type, suffix)
-
-
-def _extract_file_name(url: str) -> str:
-    return _UNSAFE.sub("_", unquote(PurePosixPath(urlsplit(url).path).name))[-_MAX_NAME_LENGTH:]
 
 
 def _extract_site(url: str) -> str:
