@@ -284,12 +284,14 @@ def _iterate_models(annotation: Any) -> Iterator[type[Contract]]:
 
 
 def _read_descriptions(model: type[Contract]) -> dict[str, str]:
-    """Return the descriptions of a model's fields from the docstrings below them."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
-    body = definition.body if isinstance(definition, ast.ClassDef) else []
+    """Return the descriptions of a model's fields, inherited ones included, from the docstrings below them."""
+    classes = [kind for kind in reversed(model.__mro__) if issubclass(kind, Contract)]
+    definitions = [ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0] for kind in classes]
     return {
         field.target.id: inspect.cleandoc(text.value.value)
-        for field, text in pairwise(body)
+        for definition in definitions
+        if isinstance(definition, ast.ClassDef)
+        for field, text in pairwise(definition.body)
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
     }

@@ -27,7 +27,7 @@ from tenure.runs.formatting import truncate_bytes, truncate_line
 from tenure.runs.messages import StartRequest
 from tenure.runs.options import TurnOptions
 from tenure.runs.paths import allow_reading, find_manual, plan_ingestion
-from tenure.runs.program_files import read_files, read_tests, upload_files
+from tenure.runs.programs.files import read_files, read_tests, upload_files
 from tenure.runs.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_run_id
 from tenure.runs.session.connection import AGENT_WORKFLOW, Session, explain_refusals, register_search_attributes
 from tenure.runs.session.run_records import load_archived

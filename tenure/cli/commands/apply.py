@@ -10,9 +10,9 @@ from tenure.contracts.result.result import Result
 from tenure.installation import PROGRAM
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import StartRequest
+from tenure.runs.programs.write_back import check_accepted, commit_to_branch, write_files
 from tenure.runs.run_ids import RunName
 from tenure.runs.service import Service
-from tenure.runs.write_back import check_accepted, commit_to_branch, write_files
 
 
 @dataclass(frozen=True)

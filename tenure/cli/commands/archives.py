@@ -9,7 +9,7 @@ from tenure.cli.terminal import check_writable, print_line, print_note, write_fi
 from tenure.contracts.sandbox import Artifact
 from tenure.runs import archives
 from tenure.runs.formatting import format_count, truncate_line
-from tenure.runs.program_files import list_artifacts, save_files
+from tenure.runs.programs.files import list_artifacts, save_files
 from tenure.runs.run_ids import RunName
 from tenure.runs.service import Service
 from tenure.settings.home import HomeSettings

@@ -8,7 +8,7 @@ import pytest
 
 from tenure.contracts.sandbox import Artifact
 from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
-from tenure.runs.program_files import choose_names, save_files
+from tenure.runs.programs.files import choose_names, save_files
 from tenure.settings import Settings
 
 SETTINGS = Settings(_env_file=None)

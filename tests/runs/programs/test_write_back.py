@@ -18,9 +18,9 @@ from tenure.contracts.result.programs import (
 )
 from tenure.contracts.result.result import Result
 from tenure.report.assemble import assemble_result
-from tenure.runs import write_back
 from tenure.runs.errors import InvalidRequest, TenureError
-from tenure.runs.write_back import check_accepted, commit_to_branch, write_files, write_message
+from tenure.runs.programs import write_back
+from tenure.runs.programs.write_back import check_accepted, commit_to_branch, write_files, write_message
 
 BEFORE, AFTER = "def f():\n    return 1\n", "def f():\n    return 2\n"
 FAILS = AttemptFailure(test="test_f", error="assert 1 == 2")

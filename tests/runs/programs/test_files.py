@@ -7,7 +7,7 @@ import pytest
 from tenure.document_roots import DocumentRoots, PathRefused
 from tenure.runs.errors import InvalidRequest, Unreachable
 from tenure.runs.paths import allow_reading
-from tenure.runs.program_files import MAX_INLINE_FILE_BYTES, read_files, read_tests, upload_files
+from tenure.runs.programs.files import MAX_INLINE_FILE_BYTES, read_files, read_tests, upload_files
 from tenure.settings import Settings
 
 CASE = '[{"function": "f", "args": [1], "expected": 2}]'
