@@ -81,15 +81,14 @@ PURE_PACKAGES: Final = ("tenure.algorithms.", "tenure.contracts.", "tenure.roles
 """Packages whose functions open no file, whatever the names of their parameters are."""
 UNBUILT_TYPES: Final = {
     "part of a parsed text: the function that parses the text is called": """ast. builtins.CalamineWorkbook docutils.
-        docx. lxml. markdown_it. pptx. pydantic_core. pypdfium2. re.Match tenure.sources.parsers.formats.rst. xml.
+        docx. lxml. markdown_it. pptx. pydantic_core. pypdfium2. re.Match tenure.sources.parsers.formats.rst.
         zipfile.""".split(),
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack pyarrow. tenure.knowledge.
         tenure.sources.tables.sql_engine.""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
         rich. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
         tenure.sources.search.api_provider. tenure.temporal.stack.""".split(),
-    "numbers, compressed bytes, or the declaration of a role": """tenure.roles.base.
-        tenure.roles.registry. tenure.sources.fetch.decompression.""".split(),
+    "numbers, or the declaration of a role": """tenure.roles.base. tenure.roles.registry.""".split(),
 }
 """Types of parameters whose values are not built, or the beginnings of their names, by the reason.
 

@@ -13,6 +13,7 @@ from tenure.sources.fetch.errors import UnusableResponse
 ACCEPT_ENCODING: Final = "gzip"
 
 _PIECE_BYTES: Final = 1 << 16
+_GZIP_BITS: Final = 16 + zlib.MAX_WBITS
 _GZIP_MAGIC: Final = b"\x1f"
 """First byte of each member of a gzip stream."""
 
@@ -36,7 +37,7 @@ class ResponseBody:
         self.received = 0
         self.content_encoding = content_encoding
         self._content = bytearray()
-        self._inflater = _create_inflater() if name == "gzip" else None
+        self._inflater = zlib.decompressobj(_GZIP_BITS) if name == "gzip" else None
 
     @property
     def is_full(self) -> bool:
@@ -72,7 +73,7 @@ class ResponseBody:
             if self._inflater.eof:
                 if not data.startswith(_GZIP_MAGIC):
                     return  # trailing bytes have no meaning
-                self._inflater = _create_inflater()
+                self._inflater = zlib.decompressobj(_GZIP_BITS)
             yield self._inflater.decompress(data, _PIECE_BYTES)
             data = self._inflater.unconsumed_tail or self._inflater.unused_data
 
@@ -80,7 +81,3 @@ class ResponseBody:
 def format_megabytes(size: int) -> str:
     """Return a size as text."""
     return f"{size / 1e6:.3g} MB"
-
-
-def _create_inflater() -> "zlib._Decompress":
-    return zlib.decompressobj(16 + zlib.MAX_WBITS)  # 16 for the header of gzip
