@@ -34,7 +34,7 @@ from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import SearchBatchReply, SearchReply, SearchRequest
 from tenure.settings import Settings
 from tenure.temporal.connection import connect
-from tests.support.temporal_server import run_temporal_server
+from tests.support.servers.temporal_server import run_temporal_server
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.knowledge import IngestWorkflow

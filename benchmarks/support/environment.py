@@ -11,7 +11,7 @@ from temporalio.worker import Worker
 from activities.archive import ArchiveActivities
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.temporal.archive.archiver import RunArchiver
-from tests.support.temporal_server import run_temporal_server
+from tests.support.servers.temporal_server import run_temporal_server
 from worker import collect_activities
 from workflows.plugin import WORKFLOWS, choose_workflow_runner
 from workflows.runtime.task_queues import TENURE_QUEUE

@@ -19,8 +19,8 @@ from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcom
 from tenure.document_roots import DocumentRoots, add_document_roots
 from tenure.files.file_store import FileStore
 from tenure.sandbox.base import NoSandbox
-from tests.support.object_store import object_store
 from tests.support.sandboxes import USABLE, ScriptedSandbox
+from tests.support.servers.object_store import object_store
 from tests.support.tiers import slow
 
 FILE = InputFile(name="solution.py", text="def f():\n    return 1\n")

@@ -28,7 +28,7 @@ from tenure.settings import Settings
 from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS
 from tenure.temporal.stack.server import build_command
 from tenure.temporal.stack.source import WORKER_SOURCES
-from tests.support.temporal_server import run_temporal_server
+from tests.support.servers.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, slow
 from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker

@@ -40,7 +40,7 @@ from tenure.settings import Settings
 from tenure.temporal.deployment import DEPLOYMENT_NAME
 from tenure.temporal.stack.source import BUILD_ID_VARIABLE
 from tests.architecture.test_deployment import SERVICES, setting_names
-from tests.support.object_store import object_store
+from tests.support.servers.object_store import object_store
 from tests.support.tiers import slow
 from tests.support.waiting import block_until, wait_until
 from worker import GRACEFUL_SHUTDOWN_TIMEOUT

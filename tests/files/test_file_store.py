@@ -16,7 +16,7 @@ from tenure.files.file_store import (
     SharedFileRefused,
     is_shared,
 )
-from tests.support.object_store import object_store
+from tests.support.servers.object_store import object_store
 
 CONTENT = os.urandom(3 << 20)
 

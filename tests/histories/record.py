@@ -34,7 +34,7 @@ from tests.histories.storage import (
     write_recording,
 )
 from tests.histories.usage import describe_miscounts
-from tests.support.temporal_server import SERVER_OPTIONS, run_temporal_server
+from tests.support.servers.temporal_server import SERVER_OPTIONS, run_temporal_server
 
 Recording = Callable[[Recorder], Awaitable[None]]
 

@@ -18,7 +18,7 @@ from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store.store import Store
 from tests.knowledge.test_runs import run
 from tests.knowledge.word_vectors import WordVectors
-from tests.support.object_store import object_store
+from tests.support.servers.object_store import object_store
 from tests.support.tiers import exhaustive, slow
 
 _WRITER = """

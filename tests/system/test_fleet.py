@@ -18,7 +18,7 @@ from pyarrow.fs import FileSelector, S3FileSystem
 from temporalio.testing import WorkflowEnvironment
 
 from tests.model_server import ModelServer
-from tests.support.object_store import object_store
+from tests.support.servers.object_store import object_store
 from tests.support.tiers import RUN_ALL, slow
 from tests.system.test_durability import finished, in_flight, kitchen, of_roles
 from workflows.runtime.task_queues import ALL_QUEUES, MODEL_QUEUE, SANDBOX_QUEUE

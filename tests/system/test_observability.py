@@ -20,8 +20,8 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.metrics import ALL_METRICS
 from tests.architecture.promql import find_faults, parse_scrape, read_expressions
 from tests.model_server import Fault, ModelServer
-from tests.support.otlp import Collector, ReceivedSpan
-from tests.support.temporal_server import run_temporal_server
+from tests.support.servers.otlp import Collector, ReceivedSpan
+from tests.support.servers.temporal_server import run_temporal_server
 from tests.support.tiers import slow
 from tests.support.waiting import wait_until
 from tests.system.test_durability import around, started, worker_process

@@ -36,7 +36,7 @@ from tenure.temporal.deployment import read_current_build_id
 from tenure.temporal.stack.record import load
 from tenure.temporal.stack.source import BUILD_ID_VARIABLE
 from tests.model_server import ModelServer
-from tests.support.temporal_server import run_temporal_server
+from tests.support.servers.temporal_server import run_temporal_server
 from tests.support.tiers import exhaustive, slow
 from tests.support.waiting import WAIT_SECONDS, wait_until
 from workflows.run.agent import AgentWorkflow

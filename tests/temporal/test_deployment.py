@@ -25,7 +25,7 @@ from tenure.temporal.deployment import (
     read_current_build_id,
     read_states,
 )
-from tests.support.temporal_server import SERVER_OPTIONS, run_temporal_server
+from tests.support.servers.temporal_server import SERVER_OPTIONS, run_temporal_server
 from tests.support.tiers import slow
 from tests.support.waiting import wait_until
 from workflows.runtime.task_queues import MODEL_QUEUE, TENURE_QUEUE

@@ -38,8 +38,8 @@ from tenure.temporal.namespace_binding import (
     describe_other_base,
 )
 from tenure.temporal.stack.backup import create_backup, restore_backup
-from tests.support.object_store import object_store
-from tests.support.temporal_server import run_temporal_server
+from tests.support.servers.object_store import object_store
+from tests.support.servers.temporal_server import run_temporal_server
 from tests.support.tiers import slow
 from tests.support.waiting import wait_until
 

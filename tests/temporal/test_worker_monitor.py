@@ -30,7 +30,7 @@ from tenure.temporal import worker_monitor
 from tenure.temporal.telemetry import create_worker_runtime
 from tenure.temporal.worker_monitor import measure_server, measure_worker, monitor_worker
 from tests.support.meters import RecordingMeter
-from tests.support.temporal_server import run_temporal_server
+from tests.support.servers.temporal_server import run_temporal_server
 from tests.support.tiers import slow
 from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker

@@ -13,7 +13,7 @@ import pytest
 from tenure.tracing.configuration import configure_tracing
 from tenure.tracing.positions import WorkflowSpan, compute_span_id, compute_trace_id, format_traceparent
 from tenure.tracing.tracer import Tracer, parse_traceparent
-from tests.support.otlp import Collector
+from tests.support.servers.otlp import Collector
 from tests.support.tiers import slow
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ import pytest
 
 from tenure.models.openai.traced_client import TracedClient
 from tenure.tracing.configuration import configure_tracing
-from tests.support.otlp import Collector
+from tests.support.servers.otlp import Collector
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner
 
 from tenure.ownership import derive_gate_key, hash_key
 from tenure.temporal.gate.owner_relay import relay_requests
-from tests.support.temporal_server import SERVER_OPTIONS, run_temporal_server
+from tests.support.servers.temporal_server import SERVER_OPTIONS, run_temporal_server
 from tests.support.workers import PatientWorker
 from tests.temporal.test_owner_payloads import TOKENS
 

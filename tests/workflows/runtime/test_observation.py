@@ -21,7 +21,7 @@ from tenure.tracing.configuration import configure_tracing
 from tenure.tracing.positions import compute_trace_id
 from tenure.tracing.tracer import Tracer
 from tests.support.meters import RecordingMeter
-from tests.support.otlp import Collector
+from tests.support.servers.otlp import Collector
 from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 from tests.workflows.runtime.observed import CrowdWorkflow, InnerWorkflow, OuterWorkflow, WaitingWorkflow, note

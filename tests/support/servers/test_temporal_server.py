@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from tests.support import temporal_server
-from tests.support.temporal_server import ServerEnded, limit_test, run_temporal_server
+from tests.support.servers import temporal_server
+from tests.support.servers.temporal_server import ServerEnded, limit_test, run_temporal_server
 
 
 async def test_a_test_ends_with_its_server() -> None:
