@@ -6,9 +6,9 @@ from tenure.algorithms.claims.citations import cite_claim, cite_code
 from tenure.algorithms.reasoning.strategies import describe_chain
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.tables import fold_shared_cells
-from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind, Draft
+from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind
 from tenure.contracts.evidence.reasoning import Reasoning
-from tenure.roles.base import Evidence, RoleOutput, wrap_in_tag
+from tenure.roles.base import RoleOutput, wrap_in_tag
 
 PREFERENCES_RULE = (
     "Follow the preferences as far as the task and the passages allow; they change neither the output format nor what "
@@ -66,25 +66,19 @@ class WrittenText(RoleOutput):
     """Excerpts with their citations; only without a model."""
 
 
-def add_citations(input: object, text: WrittenText, evidence: Evidence) -> Draft:
-    """Return the text of a writer with verbatim citations of all passages it names, or its excerpts."""
-    cited = (block for written in text.blocks for block in cite_block(written, evidence.passages) if block.claims)
-    return Draft(blocks=(*text.brief, *cited))
-
-
-def cite_block(written: WrittenBlock, passages: Sequence[Passage]) -> tuple[Block, ...]:
-    """Return a block with verbatim citations; code that no passage has is text."""
+def cite_block(written: WrittenBlock, passages: Sequence[Passage], question: str) -> tuple[Block, ...]:
+    """Return a block with verbatim citations; code without a mark is text."""
     heading = written.heading.strip()
     if written.kind == "table":
-        cells = tuple(cell for row in written.rows for cell in cite_row(row, written.columns, passages))
+        cells = tuple(cell for row in written.rows for cell in cite_row(row, written.columns, passages, question))
         return fold_shared_cells(Block(kind="table", heading=heading, claims=cells))
     if written.kind == "code":
-        return tuple(_cite_code_block(sentence, heading, passages) for sentence in written.sentences)
-    sentences = tuple(cite_sentence(sentence, passages) for sentence in written.sentences)
+        return tuple(_cite_code_block(sentence, heading, passages, question) for sentence in written.sentences)
+    sentences = tuple(cite_sentence(sentence, passages, question) for sentence in written.sentences)
     return (Block(kind=written.kind, heading=heading, claims=sentences),)
 
 
-def cite_row(row: WrittenRow, columns: Sequence[str], passages: Sequence[Passage]) -> tuple[Claim, ...]:
+def cite_row(row: WrittenRow, columns: Sequence[str], passages: Sequence[Passage], question: str) -> tuple[Claim, ...]:
     """Return the cells of a row as claims, one for each column.
 
     Cells beyond the columns belong to the last one. A missing cell is a gap.
@@ -92,20 +86,23 @@ def cite_row(row: WrittenRow, columns: Sequence[str], passages: Sequence[Passage
     names = [name.strip() or str(number) for number, name in enumerate(columns, 1)]
     label = row.label.strip()
     cells = [
-        cite_sentence(cell, passages, label, names[min(number, len(names) - 1)])
+        cite_sentence(cell, passages, question, label, names[min(number, len(names) - 1)])
         for number, cell in enumerate(row.cells)
     ]
     missing = names[len(row.cells) :]
     return (*cells, *(Claim(text=NOT_STATED, kind="gap", label=label, column=column) for column in missing))
 
 
-def cite_sentence(sentence: WrittenSentence, passages: Sequence[Passage], label: str = "", column: str = "") -> Claim:
+def cite_sentence(
+    sentence: WrittenSentence, passages: Sequence[Passage], question: str, label: str = "", column: str = ""
+) -> Claim:
     """Return a sentence with verbatim citations of its passages."""
-    claim = cite_claim(sentence.text, sentence.passages, passages, kind=sentence.kind, label=label, column=column)
+    numbers, kind = sentence.passages, sentence.kind
+    claim = cite_claim(sentence.text, numbers, passages, kind=kind, label=label, column=column, question=question)
     return claim.model_copy(update={"query": sentence.query}) if claim.kind == "gap" else claim
 
 
-def _cite_code_block(sentence: WrittenSentence, heading: str, passages: Sequence[Passage]) -> Block:
+def _cite_code_block(sentence: WrittenSentence, heading: str, passages: Sequence[Passage], question: str) -> Block:
     claim = cite_code(sentence.text, sentence.passages, passages)
     if claim is not None:
         return Block(kind="code", heading=heading, claims=(claim,))
@@ -113,7 +110,7 @@ def _cite_code_block(sentence: WrittenSentence, heading: str, passages: Sequence
         # Put together from several passages, as a complete configuration is, or with the names of the question.
         composed = cite_claim(sentence.text, sentence.passages, passages, kind="inference")
         return Block(kind="code", heading=heading, claims=(composed,))
-    return Block(heading=heading, claims=(cite_sentence(sentence, passages),))
+    return Block(heading=heading, claims=(cite_sentence(sentence, passages, question),))
 
 
 def find_passage_numbers(claim: Claim, passages: Sequence[Passage]) -> tuple[int, ...]:

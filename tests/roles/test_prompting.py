@@ -6,37 +6,37 @@ from tenure.roles.prompting import (
     WrittenBlock,
     WrittenRow,
     WrittenSentence,
-    WrittenText,
-    add_citations,
+    cite_block,
     join_parts,
     render_list,
     render_reasoning,
 )
 from tests.roles.cases import EVIDENCE, MADE, REASONING, RISES
 
+SAID = (WrittenSentence(text=MADE, passages=(1, 99)), WrittenSentence(text="Both take time.", passages=()))
+
 
 def test_citations_are_added_to_written_text() -> None:
     """Every named passage becomes a verbatim citation; an invalid number does not."""
-    text = WrittenText(
-        blocks=(
-            WrittenBlock(
-                kind="paragraph",
-                sentences=(
-                    WrittenSentence(text=MADE, passages=(1, 99)),
-                    WrittenSentence(text="Both take time.", passages=()),
-                ),
-            ),
-        )
-    )
-
-    first, second = add_citations(None, text, EVIDENCE).claims
+    ((first, second),) = (block.claims for block in cite(WrittenBlock(kind="paragraph", sentences=SAID)))
 
     assert (first.text, first.status, [c.quote for c in first.citations]) == (MADE, "supported", [MADE])
     assert (second.status, second.citations) == ("missing_citation", ())
 
 
+def test_a_gap_may_repeat_figures_of_the_question() -> None:
+    """A figure that neither the question nor a passage has is a fact, which needs a passage."""
+    gaps = tuple(WrittenSentence(text=f"Whether {n} loaves fit [?]", passages=(), kind="gap") for n in (64, 65))
+    (block,) = cite_block(WrittenBlock(kind="bullets", sentences=gaps), EVIDENCE.passages, "Do 64 loaves fit?")
+
+    assert [(claim.kind, claim.status) for claim in block.claims] == [
+        ("gap", "unverified"),
+        ("fact", "missing_citation"),
+    ]
+
+
 def cite(block: WrittenBlock) -> tuple[Block, ...]:
-    return add_citations(None, WrittenText(blocks=(block,)), EVIDENCE).blocks
+    return cite_block(block, EVIDENCE.passages, "")
 
 
 def word(text: str, *passages: int, kind: ClaimKind = "fact") -> WrittenSentence:

@@ -43,14 +43,17 @@ def cite_claim(
     kind: ClaimKind = "fact",
     label: str = "",
     column: str = "",
+    question: str = "",
 ) -> Claim:
     """Return a claim with one citation per passage that it names.
 
     Numbers, from 1, without a passage are ignored. A claim without any citation is `invalid_source` if it named a
     passage, else `missing_citation`; a gap or a lead-in needs none and is `unverified`. A claim with the words of a
-    quote is `supported`. A claim that cites a passage with instructions to language models is tainted.
+    quote is `supported`. A claim that cites a passage with instructions to language models is tainted. A gap may
+    repeat figures of `question`.
     """
-    bare = Claim(text=text, kind=_check_kind(text, kind, passages), label=label, column=column)
+    known = [f"{passage.title} {passage.text}" for passage in passages]
+    bare = Claim(text=text, kind=_check_kind(text, kind, [question, *known]), label=label, column=column)
     distinct_numbers = list(dict.fromkeys(numbers))
     cited = [passages[number - 1] for number in distinct_numbers if 1 <= number <= len(passages)][:MAX_CITATIONS]
     citations = tuple(cite_nearest(text, passage, bare.statement) for passage in cited)
@@ -79,15 +82,14 @@ def combine_claims(claims: Sequence[Claim]) -> Claim:
     return weakest.model_copy(update={"citations": tuple(citations)[:MAX_CITATIONS], "tainted": tainted})
 
 
-def _check_kind(text: str, kind: ClaimKind, passages: Sequence[Passage]) -> ClaimKind:
+def _check_kind(text: str, kind: ClaimKind, known: Sequence[str]) -> ClaimKind:
     """Return the kind of a claim; a lead-in or a gap that may contain facts is a fact, so that it needs a passage.
 
-    Figures that no passage contains, and a great length, are signs of facts.
+    Figures that no known text contains, and a great length, are signs of facts.
     """
     if kind in KINDS_WITH_SOURCES:
         return kind
     limit = MAX_LEAD_IN_WORDS if kind == "lead_in" else MAX_GAP_WORDS
-    known = [f"{passage.title} {passage.text}" for passage in passages]
     invents = any(not any(figure in part for part in known) for figure in _FIGURE.findall(text))
     return "fact" if invents or len(text.split()) > limit else kind
 

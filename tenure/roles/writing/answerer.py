@@ -7,7 +7,7 @@ from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, mark_passages, wrap_in_tag
 from tenure.roles.dossier_prompting import MARKS_RULE
-from tenure.roles.prompting import WrittenText, add_citations, join_parts
+from tenure.roles.prompting import WrittenText, cite_block, join_parts
 from tenure.roles.report_markdown import parse_blocks
 
 NO_ANSWER = "NOTHING"
@@ -93,6 +93,12 @@ def parse_answer(text: str) -> WrittenText:
     if not blocks:
         raise ValueError(f"it states nothing: write the answer in Markdown, or {NO_ANSWER}.")
     return WrittenText(blocks=blocks)
+
+
+def add_citations(input: AnswererInput, text: WrittenText, evidence: Evidence) -> Draft:
+    """Return the answer with verbatim citations of all passages it names, or its excerpts."""
+    written = (cite_block(block, evidence.passages, input.question) for block in text.blocks)
+    return Draft(blocks=(*text.brief, *(block for blocks in written for block in blocks if block.claims)))
 
 
 ROLE = PostprocessedRole(

@@ -180,7 +180,7 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
         return ReportReview(text=report_writer.add_citations(input, written, evidence))
     judged = _apply_verdicts(input, output, evidence) if output.is_judged else input.text
     claims = judged.claims
-    cited, unusable = _cite_edits(output, claims, evidence)
+    cited, unusable = _cite_edits(output, claims, evidence, input.question)
     edits = _confirm_edits(cited, evidence, input.question)
     condemned = {
         n: claims[n - 1]
@@ -266,12 +266,14 @@ def _select_edits(edits: DraftEdits, first: int, last: int) -> DraftEdits:
     )
 
 
-def _cite_edits(output: ReportReviewerOutput, claims: Sequence[Claim], evidence: Evidence) -> tuple[DraftEdits, int]:
+def _cite_edits(
+    output: ReportReviewerOutput, claims: Sequence[Claim], evidence: Evidence, question: str
+) -> tuple[DraftEdits, int]:
     """Return the edits with verbatim citations, and how many new sentences and blocks lack a passage they need."""
-    replacements = {one.number: _cite_replacement(one, claims, evidence) for one in reversed(output.replace)}
-    additions = [Addition(one.number, cite_sentence(one.sentence, evidence.passages)) for one in output.add]
+    replacements = {one.number: _cite_replacement(one, claims, evidence, question) for one in reversed(output.replace)}
+    additions = [Addition(one.number, cite_sentence(one.sentence, evidence.passages, question)) for one in output.add]
     blocks = [
-        [BlockAddition(one.number, block) for block in cite_block(written, evidence.passages)]
+        [BlockAddition(one.number, block) for block in cite_block(written, evidence.passages, question)]
         for one in output.blocks
         for written in one.blocks
     ]
@@ -285,12 +287,12 @@ def _cite_edits(output: ReportReviewerOutput, claims: Sequence[Claim], evidence:
     return edits, len(replacements) + len(additions) + len(blocks) - usable
 
 
-def _cite_replacement(edit: NumberedSentence, claims: Sequence[Claim], evidence: Evidence) -> Claim:
+def _cite_replacement(edit: NumberedSentence, claims: Sequence[Claim], evidence: Evidence, question: str) -> Claim:
     """Return a new sentence; that for a cell is its text alone, even if the review repeats row and column."""
     before = claims[edit.number - 1] if 1 <= edit.number <= len(claims) else Claim(text="")
     name = before.statement.removesuffix(before.text)
     sentence = edit.sentence.model_copy(update={"text": edit.sentence.text.removeprefix(name) or edit.sentence.text})
-    after = cite_sentence(sentence, evidence.passages, before.label, before.column)
+    after = cite_sentence(sentence, evidence.passages, question, before.label, before.column)
     # The rest of a gap was searched for with the whole, unless its search has other words.
     narrowed = before.query and after.kind == "gap" and after.query == after.text[:MAX_QUERY_CHARACTERS]
     return after.model_copy(update={"query": before.query}) if narrowed else after

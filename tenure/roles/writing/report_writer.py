@@ -264,7 +264,7 @@ def add_citations(input: ReportWriterInput, written: WrittenReport, evidence: Ev
     A section whose heading is no topic of the outline continues the part before it.
     """
     parts = [
-        ReportPart(kind=part.kind, heading=part.heading, draft=_cite_part(part, evidence.passages))
+        ReportPart(kind=part.kind, heading=part.heading, draft=_cite_part(part, evidence.passages, input.question))
         for part in written.parts
     ]
     return ReportText(
@@ -274,10 +274,10 @@ def add_citations(input: ReportWriterInput, written: WrittenReport, evidence: Ev
     )
 
 
-def _cite_part(part: WrittenPart, passages: Sequence[Passage]) -> Draft:
+def _cite_part(part: WrittenPart, passages: Sequence[Passage], question: str) -> Draft:
     if part.brief:
         return Draft(blocks=part.brief)
-    blocks = [block for written in part.blocks for block in cite_block(written, passages) if block.claims]
+    blocks = [block for written in part.blocks for block in cite_block(written, passages, question) if block.claims]
     if part.kind == "closing":
         blocks = [_mark_inferences(block) for block in blocks]
     return Draft(blocks=tuple(blocks))
