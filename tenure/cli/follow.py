@@ -11,7 +11,7 @@ from temporalio.service import RPCError
 
 from tenure.cli.errors import Detached
 from tenure.cli.output import Verbosity
-from tenure.cli.progress.display import PlainDisplay, choose_display
+from tenure.cli.progress.display import ProgressDisplay, choose_display
 from tenure.cli.terminal import make_stderr_console
 from tenure.runs.errors import TenureError
 from tenure.runs.formatting import describe_failure
@@ -41,7 +41,7 @@ START_GRACE_SECONDS = 90.0
 """The same if the worker's process is running: on a busy machine its imports take long."""
 
 
-Reporter = Callable[[PlainDisplay], Coroutine[Any, Any, None]]
+Reporter = Callable[[ProgressDisplay], Coroutine[Any, Any, None]]
 """Function that shows the state of a workflow until it is cancelled."""
 
 
@@ -90,7 +90,7 @@ async def _raise_from(watching: asyncio.Task[None]) -> Any:
     raise AssertionError("watching ends by an error only")
 
 
-async def _watch(session: Session, handle: WorkflowHandle[Any, Any], display: PlainDisplay, *, query: bool) -> None:
+async def _watch(session: Session, handle: WorkflowHandle[Any, Any], display: ProgressDisplay, *, query: bool) -> None:
     """Show progress periodically; report once if no worker serves the run."""
     client, place = await session.connect(), session.place
     progress = build_progress_query() if query else None

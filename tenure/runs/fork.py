@@ -68,7 +68,9 @@ async def read_origin(record: RunRecord, cycle: int) -> tuple[RunRequest, ForkOr
             if kept.research is not None and checkpoint.state.cycle == cycle:
                 research = await record.decode(kept.research, ResearchRequest)
                 bare = checkpoint.model_copy(update={"progress": None})
-                return request, ForkOrigin(run=RunId(record.id), research=research, checkpoint=bare)
+                # The request of a fork has the state of the run before it, which the checkpoint replaces.
+                fresh = research.model_copy(update={"state": None})
+                return request, ForkOrigin(run=RunId(record.id), research=fresh, checkpoint=bare)
     ended = [checkpoint.state.cycle for checkpoint in cycles]
     raise InvalidRequest(f"run {record.id} has no cycle {cycle} to continue from: {_there(ended)}")
 

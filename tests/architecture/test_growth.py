@@ -5,6 +5,7 @@ blocks the ingestion.
 """
 
 import csv
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,12 @@ COMMON_SHAPES = (" ", "[", *(pytest.param(shape, marks=slow) for shape in ("1, "
 """Shapes that found most of the slow functions."""
 SHORT_LENGTH, MAX_SHORT_SECONDS = LENGTH // 4, 0.1
 """Characters and processor time of the standard test; quadratic time is 16 times as long for the full length."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions that create a folder of the given name do so in that of the test."""
+    monkeypatch.chdir(tmp_path)
 
 
 def list_public_functions() -> list[TextFunction]:

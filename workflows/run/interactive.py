@@ -85,15 +85,19 @@ class InteractiveRun(ControllableWorkflow):
 
     async def stop(self) -> None:
         """Stop the running work."""
+        raise NotImplementedError
 
     async def change_budget(self, budget: BudgetBounds) -> None:
         """Apply new limits."""
+        raise NotImplementedError
 
     async def add_clarification(self, answer: Feedback) -> None:
         """Store a person's clarification of the question."""
+        raise NotImplementedError
 
     def write_note(self, line: str) -> None:
         """Add a line to the notes of the run and display it."""
+        raise NotImplementedError
 
     @property
     def open_question(self) -> InputRequest | None:

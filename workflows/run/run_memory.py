@@ -42,6 +42,8 @@ class RunMemory:
         databases = map(get_database_corpus, request.databases)
         self._readable = tuple(dict.fromkeys((*request.corpora, *databases)))
         self.notes: list[str] = []
+        self._recall_notes: list[str] = []
+        """Notes on what is recalled in the background, which no report needs if nothing of it is used."""
         self.lessons: tuple[str, ...] = ()
         self.statements: tuple[PassageRef, ...] = ()
         self.experience = Experience()
@@ -53,7 +55,7 @@ class RunMemory:
         """Start to recall the experience of earlier runs, which `recall` returns."""
         if self._request.memory:
             failure = "Earlier runs could not be recalled"
-            recalling = run_optional_step(self._recall(), None, failure, self.notes.append)
+            recalling = run_optional_step(self._recall(), None, failure, self._recall_notes.append)
             self._recalling = asyncio.create_task(recalling)
 
     async def recall(self) -> None:
@@ -61,6 +63,7 @@ class RunMemory:
         if self._recalling is None:
             self.start_recall()
         self.experience = (await self._recalling if self._recalling else None) or Experience()
+        self.notes += self._recall_notes
         # Statements that concern the question are evidence even if no document is.
         personal = [one.passage for one in self.experience.personal]
         self.statements = select_evidence(personal, self._request.limits.min_relevance)
@@ -96,7 +99,7 @@ class RunMemory:
         recalled = await self._clients.execute_activity(
             KnowledgeActivities.recall_experience, wanted, summary=request.question
         )
-        self.notes += tuple(experience.describe_experience(recalled))
+        self._recall_notes += experience.describe_experience(recalled)
         return recalled
 
     def _build_search(self) -> MemorySearchRequest:

@@ -26,7 +26,9 @@ class SandboxClient(ActivityClient):
         """Return the result of the sandbox's self-test, or None if no worker has one, in `max_wait` seconds at most."""
         await self._workflow.wait_while_paused()
         longest = self._limits.sandbox_wait_seconds
-        schedule_to_start = timedelta(seconds=min(max_wait or longest, longest) / CHECK_ATTEMPTS)
+        schedule_to_start = timedelta(
+            seconds=(longest if max_wait is None else min(max_wait, longest)) / CHECK_ATTEMPTS
+        )
         for _ in range(CHECK_ATTEMPTS):
             try:
                 return await execute_activity(

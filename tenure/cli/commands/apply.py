@@ -10,7 +10,7 @@ from tenure.contracts.result.result import Result
 from tenure.installation import PROGRAM
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import StartRequest
-from tenure.runs.programs.write_back import check_accepted, commit_to_branch, write_files
+from tenure.runs.programs.write_back import check_accepted, check_files, commit_to_branch, write_files
 from tenure.runs.run_ids import RunName
 from tenure.runs.service import Service
 
@@ -61,10 +61,13 @@ class WriteBack:
         """Write the files of a program, print what was done, and return it.
 
         Raises:
-            TenureError: there is no accepted program, or it cannot be written; nothing is.
+            TenureError: there is no accepted program, or a file has changed, and nothing is written; or Git refuses the
+                branch, and a patch is written already.
         """
         if not (self.failing and result.files):
             check_accepted(result)
+        if self.apply:
+            check_files(result, self.to)
         done: dict[str, Any] = {"id": result.id}
         if self.patch:
             write_file(self.patch, result.patch.encode())

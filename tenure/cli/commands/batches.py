@@ -11,7 +11,7 @@ from tenure.cli.commands.start import announce_run, print_other_base, suggest_mo
 from tenure.cli.delivery import UNPROVED
 from tenure.cli.follow import follow_workflow
 from tenure.cli.output import Output, print_rows
-from tenure.cli.progress.display import PlainDisplay
+from tenure.cli.progress.display import ProgressDisplay
 from tenure.cli.terminal import print_note
 from tenure.contracts.result.batch import ANSWERED_STATUSES, STATUSES_WITH_REPORT, BatchReport
 from tenure.runs.automation.batches import Batch, PlannedBatch, plan_batch, start_batch
@@ -80,7 +80,7 @@ def print_summary(name: str, report: BatchReport, output: Output) -> int:
     return UNPROVED if statuses <= {*STATUSES_WITH_REPORT, "no_evidence", "failing_tests"} else 1
 
 
-async def _report_changes(batch: Batch, display: PlainDisplay) -> None:
+async def _report_changes(batch: Batch, display: ProgressDisplay) -> None:
     """Print the outcome of each question as soon as it is known."""
     reported: set[str] = set()
     query = RunQuery("progress", BatchReport)

@@ -21,7 +21,7 @@ _MAX_EVENTS = 100
 _EVENT_LENGTH = 300
 
 
-class PlainDisplay:
+class ProgressDisplay:
     """Output of progress: one line per change, for logs and pipes."""
 
     def __init__(self, console: Console, *, verbose: bool = False) -> None:
@@ -58,7 +58,7 @@ class PlainDisplay:
         return iterate_changes(self._last, snapshot, verbose=self._verbose)
 
 
-class LiveDisplay(PlainDisplay):
+class LiveDisplay(ProgressDisplay):
     """View of a run that is redrawn in place; with `log`, every change also remains as a line above it."""
 
     def __init__(self, console: Console, *, log: bool = False) -> None:
@@ -87,7 +87,7 @@ class LiveDisplay(PlainDisplay):
         self._live.update(LiveView(self._spinner, snapshot, tuple(self._events)))
 
 
-class QuietDisplay(PlainDisplay):
+class QuietDisplay(ProgressDisplay):
     """Only what the run asks of a person, and what the person has to start."""
 
     def _iterate_lines(self, snapshot: RunSnapshot) -> Iterator[str]:
@@ -100,7 +100,7 @@ class QuietDisplay(PlainDisplay):
         """Print nothing."""
 
 
-def choose_display(console: Console, verbosity: Verbosity = "normal") -> PlainDisplay:
+def choose_display(console: Console, verbosity: Verbosity = "normal") -> ProgressDisplay:
     """Return the live view for a terminal on which the cursor can be moved, plain lines otherwise."""
     if verbosity == "quiet":
         return QuietDisplay(console)
@@ -108,4 +108,4 @@ def choose_display(console: Console, verbosity: Verbosity = "normal") -> PlainDi
     # FORCE_COLOR makes a console of a log file interactive, in which the cursor cannot be moved.
     if console.is_interactive and console.file.isatty():
         return LiveDisplay(console, log=verbose)
-    return PlainDisplay(console, verbose=verbose)
+    return ProgressDisplay(console, verbose=verbose)

@@ -37,12 +37,13 @@ class TracedQuery(Contract):
 
 
 class TracedTask(Contract):
-    """A task of a research cycle that has ended."""
+    """A task of a research cycle that has ended, or a tool that the question itself called for."""
 
     record: Literal["task"] = "task"
     cycle: int
+    """Number of the cycle, from 1; 0 for a tool of the question, which the query `state` shows and no trace."""
     plan: int
-    """Number of the plan within the cycle, from 1."""
+    """Number of the plan within the cycle, from 1; 0 for a tool of the question."""
     step: str
     topic: str
     """Heading of the topic it served."""

@@ -269,6 +269,10 @@ class ReportFacts(Contract):
 class Result(ReportFacts):
     """Complete result of a run."""
 
+    usage: Usage
+    """Usage of the run."""
+    status: ResultStatus
+    """Final status of the run."""
     title: str
     """Title of the report."""
     short_answer: ResultClaim | None = None

@@ -53,7 +53,7 @@ def write_files(result: Result, folder: Path | None = None) -> tuple[Path, ...]:
         folder: folder to write into, whose given files are as they were; None for where they came from.
 
     Raises:
-        InvalidRequest: the folder of a new file is not known, or a file is outside of it.
+        InvalidRequest: the folder of a new file is not known, a file is outside of it, or is hidden.
         TenureError: a file has changed since the run read it, exists already, or cannot be written. None is changed.
     """
     changes = [change for change in _plan(result, folder) if change.before != change.after]
@@ -70,12 +70,29 @@ def write_files(result: Result, folder: Path | None = None) -> tuple[Path, ...]:
     return tuple(change.target for change in changes)
 
 
+def check_files(result: Result, folder: Path | None = None) -> None:
+    """Check that the files can be written, as `write_files` does before it changes any.
+
+    Raises:
+        TenureError: as by `write_files`.
+    """
+    for _ in _plan(result, folder):
+        pass
+
+
 def _plan(result: Result, folder: Path | None) -> Iterator[_Change]:
-    """Yield the changes after a check of each file."""
+    """Yield the changes after a check of each file.
+
+    Raises:
+        TenureError: as by `write_files`.
+    """
     originals = {one.path: one for one in result.originals}
     root = folder.resolve() if folder else _find_root(result)
     stale: list[str] = []
     for file in result.files:
+        # Results of others can be imported: none of them changes a file that programs read at their start.
+        if folder is None and any(part.startswith(".") for part in file.path.split("/")):
+            raise InvalidRequest(f"{file.path} is a hidden file and is written only with --to DIR")
         original = originals.get(file.path)
         target = Path(original.origin) if original and folder is None else _locate(root, file.path)
         before, after = _read(target), file.text.encode()

@@ -218,13 +218,13 @@ async def read_archive(settings: HomeSettings, read: Callable[[Any], T], absent:
     future: Future[T] = Future()
 
     def run() -> None:
-        if "://" not in settings.knowledge_uri and not Path(settings.knowledge_uri, ARCHIVE_FOLDER).is_dir():
-            future.set_result(absent)
-            return
-        # Imported when needed: the database takes a second.
-        from tenure.temporal.archive import access
-
         try:
+            if "://" not in settings.knowledge_uri and not Path(settings.knowledge_uri, ARCHIVE_FOLDER).is_dir():
+                future.set_result(absent)
+                return
+            # Imported when needed: the database takes a second.
+            from tenure.temporal.archive import access
+
             with explain_archive_errors():
                 future.set_result(read(access))
         except Exception as error:

@@ -90,6 +90,8 @@ def ensure_server(settings: Settings) -> ServerTarget:
             return _of_stack(settings, _start_stack(settings), connection.get_namespace(settings, profile))
         except PortTaken as taken:
             _check_temporal(settings, taken)
+            address, namespace = connection.get_local_address(settings), connection.get_namespace(settings, profile)
+            return ServerTarget(settings, address, namespace, False, _web_ui(address, settings))
     return locate_server(settings)
 
 

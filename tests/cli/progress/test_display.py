@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.spinner import Spinner
 
 from tenure.cli.output import Verbosity
-from tenure.cli.progress.display import PlainDisplay, QuietDisplay, choose_display
+from tenure.cli.progress.display import ProgressDisplay, QuietDisplay, choose_display
 from tenure.cli.progress.window import is_breaking_lines
 from tenure.contracts.run.control import InputRequest
 from tenure.installation import PROGRAM
@@ -198,7 +198,7 @@ def test_plain_lines_outside_of_a_terminal() -> None:
         with choose_display(console) as display:
             display.show(RunSnapshot(WRITING, seconds=5))
 
-        assert isinstance(display, PlainDisplay)
+        assert isinstance(display, ProgressDisplay)
         assert isinstance(console.file, io.StringIO)
         assert "[0:05] writing sections (revision 1)" in console.file.getvalue()
         assert "\x1b[2K" not in console.file.getvalue()

@@ -111,6 +111,19 @@ def test_a_new_program_needs_a_folder(tmp_path: Path) -> None:
         write_files(outside, tmp_path / "new")
 
 
+def test_hidden_files_need_a_folder(solution: Path, tmp_path: Path) -> None:
+    """A result names no file that programs read at their start, unless the person names its folder."""
+    file = SourceFile(path=".config/autostart/x.desktop", text="[Desktop Entry]\n")
+    result = build_result(read(solution), solution=AFTER)
+    result = result.model_copy(update={"files": (*result.files, file)})
+
+    with pytest.raises(InvalidRequest, match="is a hidden file"):
+        write_files(result)
+    assert solution.read_text() == BEFORE
+    solution.write_text(BEFORE)
+    assert tmp_path / "new" / file.path in write_files(result.model_copy(update={"originals": ()}), tmp_path / "new")
+
+
 def test_no_link_is_followed(solution: Path, tmp_path: Path) -> None:
     """A file that has become a link is not written through."""
     result = build_result(read(solution), solution=AFTER)

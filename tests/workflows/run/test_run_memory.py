@@ -329,6 +329,16 @@ async def test_preferences_are_not_said_to_be_applied_without_a_model(serving: S
     assert sorted(request.include_preferences for request in knowledge.memories.asked) == [False, True]
 
 
+async def test_what_no_answer_uses_is_not_reported(serving: Serving) -> None:
+    """A plain calculation recalls in the background, and its report says nothing of it."""
+    knowledge = preferring()
+    async with serving(None, knowledge) as stage:
+        result = await (await stage.start(REQUEST.model_copy(update={"question": "What is 15 % of 2,400?"}))).result()
+
+    assert result.short_answer and result.short_answer.text == "360"
+    assert not [note for note in result.notes if "references" in note or note.startswith(("Recalled", "Earlier runs"))]
+
+
 @slow
 async def test_a_short_term_memory_that_two_runs_use_becomes_permanent(serving: Serving, tmp_path: Path) -> None:
     """Runs recall the statement of a person as the owner's; consolidation keeps it after two of them."""
