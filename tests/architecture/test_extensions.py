@@ -193,7 +193,7 @@ def plugin_home(tmp_path: Path, plugins: Path, provider: FakeSearchServer) -> It
 
 
 def load_activity_inputs(home: Home) -> list[tuple[str, Any]]:
-    """Return name and first argument of every activity of all workflows of a home."""
+    """Return name and first argument, if it is not null, of every activity of all workflows of a home."""
     listed = json.loads(home.temporal("workflow list --limit 100 --output json"))
     histories = [
         json.loads(home.temporal(f"workflow show --workflow-id {workflow['execution']['workflowId']} --output json"))
@@ -204,7 +204,7 @@ def load_activity_inputs(home: Home) -> list[tuple[str, Any]]:
     return [
         (activity["activityType"]["name"], json.loads(b64decode(activity["input"]["payloads"][0]["data"])))
         for activity in scheduled
-        if activity and activity.get("input")
+        if activity and activity.get("input") and "data" in activity["input"]["payloads"][0]
     ]
 
 
