@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from tenure.algorithms.text.grammar.vocabulary import AUXILIARY_WORDS, is_base_verb, is_finite_verb
+from tenure.algorithms.text.grammar.vocabulary import AUXILIARY_WORDS, is_finite_verb
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import Sentence, split_words
@@ -50,6 +50,8 @@ _POINTER = re.compile(
 _CITATION_MARK = re.compile(r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
 _THANKS = re.compile(r"\b(?:thank(?:s| you)?|grateful|acknowledg\w+)\b", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^(?:(?:\d{1,3}|[a-z])[.)]|[A-Z]\))\s")
+_INFLECTED = re.compile(r"(?<!['’s])s$")
+"""End of "bakes"; that of "class" and of "baker's" is not inflected like a verb."""
 _BEFORE_NOUN = frozenset("a an the of for in on by with and or to from at as its their these those this that".split())
 BACK_MATTER_HEADINGS = frozenset(
     """references acknowledgements acknowledgments acknowledgement copyright footnotes bibliography changelog credits
@@ -90,8 +92,9 @@ def is_complete_sentence(sentence: Sentence, min_words: int = MIN_SENTENCE_WORDS
 def _has_verb(text: str) -> bool:
     """Return whether a text has a finite verb: a known one, or an inflected word in a verb position."""
     words = split_words(text)
-    return any(word in AUXILIARY_WORDS or is_base_verb(word) or is_finite_verb(word) for word in words) or any(
-        len(word) > 3 and word.endswith("s") and before not in _BEFORE_NOUN for before, word in pairwise(words[:10])
+    return any(word in AUXILIARY_WORDS or is_finite_verb(word) for word in words) or any(
+        len(word) > 3 and _INFLECTED.search(word) and before not in _BEFORE_NOUN
+        for before, word in pairwise(words[:10])
     )
 
 

@@ -45,6 +45,9 @@ def test_complete_sentences_are_accepted(text: str) -> None:
         'The baker lets the "dough of rye rise for hours.',
         "Ada Miller wrote a summary of the rules: .",
         "A loaf of old bread, with salt and butter.",
+        "Table of contents and index of names.",
+        "The new Swiss business class of the baker.",
+        "The whole of the baker's oven and the dough.",
         "The author has to thank all bakers of rye.",
     ],
 )
