@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from tenure.algorithms.text.grammar.clauses import has_several_clauses, is_direct_question, split_clauses, strip_request
 from tenure.algorithms.text.grammar.coreference import find_reference
-from tenure.algorithms.text.grammar.vocabulary import PREPOSITIONS
+from tenure.algorithms.text.grammar.vocabulary import ADJECTIVES, PREPOSITIONS
 from tenure.algorithms.text.sentences import split_words
 
 _OPENERS = "how|what|why|when|where|which|who|whose|whom|can|could|does|do|did|is|are|was|were|should|would|will"
@@ -47,10 +47,6 @@ _ONLY_AS_REQUEST = re.compile(
 )
 """Pattern of requests whose verb belongs to the heading."""
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)
-_ADJECTIVES = frozenset(
-    "bad better best compatible different good important new similar special true worse wrong".split()
-)
-"""Adjectives that questions complete: "What is wrong with X?"."""
 _INCOMPLETE_TOPIC = re.compile(
     rf"^(?:it|they|this|that|these|those|there|he|she|its|their)\b|\b(?:{'|'.join(sorted(PREPOSITIONS))}|like)$"
     rf"|\s{_PARTICIPLE}$",
@@ -140,7 +136,7 @@ def format_heading(question: str) -> str:
 def _is_predicate(text: str) -> bool:
     """Return whether a text is an adjective with its complement ("wrong with X")."""
     words = text.lower().split()
-    return len(words) > 1 and words[0] in _ADJECTIVES and words[1] in PREPOSITIONS
+    return len(words) > 1 and words[0] in ADJECTIVES and words[1] in PREPOSITIONS
 
 
 def shorten(text: str, limit: int) -> str:

@@ -62,6 +62,8 @@ def test_comparison_criteria_are_extracted(question: str, expected: tuple[str, .
         ("What is rye bread and what are the main uses?", "What is rye bread and what are the main uses?"),
         ("What is rye used for?", "What is rye used for?"),
         ("What is wrong with rye?", "What is wrong with rye?"),
+        ("What is dangerous for dogs?", "What is dangerous for dogs?"),
+        ("What is hard about rye?", "What is hard about rye?"),
         ("What is it like to bake?", "What is it like to bake?"),
         ("If the oven is cold, what happens to the dough?", "If the oven is cold, what happens to the dough?"),
         ("We bake every day. How do we store flour?", "How to store flour"),

@@ -58,6 +58,19 @@ IRREGULAR_FORMS: Final = frozenset(
     withdrawn woken won wore worn wound written wrote""".split()
 )
 """Past forms and participles of irregular verbs."""
+ADJECTIVES: Final = frozenset(
+    """able active afraid alive available aware bad bald best better biased big bigger black blind blue brown
+    careful cheap cheaper clean clear close cold common compatible complete complex cool correct critical
+    dangerous dark dead deep different difficult dirty dry easier easy effective efficient empty equal
+    expensive extinct famous fast faster fatal few flat free fresh full good great green grey hard harder
+    hardest harmful healthy heavy high higher hollow hot illegal important impossible infectious large larger
+    late legal less likely long low lower mandatory more necessary new nocturnal obsolete old older open
+    optional orange pink poisonous poor popular possible powerful profitable purple quick quiet rare red
+    reliable rich safe salty secure sensitive sharp short similar simple slow slower small smaller smart soft
+    sour special stable strong stronger successful sufficient suitable sweet tall toxic true unique unpopular
+    unsafe useful useless valuable vulnerable warm weak wet white wide worse worth wrong yellow young younger""".split()
+)
+"""Adjectives that questions complete ("What is hard about rye?")."""
 _PARTICIPLE = re.compile(r"^\w{2,}ed$")
 
 
