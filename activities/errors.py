@@ -15,6 +15,7 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from tenure.knowledge.store.errors import (
     CommitConflict,
     CorruptTable,
+    ForeignTable,
     KnowledgeError,
     ReaderFailed,
     StoreUnreachable,
@@ -61,7 +62,7 @@ def translate_errors() -> Iterator[None]:
     except WorkCancelled as error:
         raise CancelledError(str(error)) from error
     except KnowledgeError as error:
-        passing = isinstance(error, TRANSIENT_ERRORS)
+        passing = isinstance(error, TRANSIENT_ERRORS) and not isinstance(error, ForeignTable)
         raise ApplicationError(str(error), type=KNOWLEDGE_REFUSED, non_retryable=not passing) from error
 
 

@@ -34,6 +34,7 @@ from tenure.document_roots import DocumentRoots
 from tenure.knowledge.store.errors import (
     CommitConflict,
     CorruptTable,
+    ForeignTable,
     InvalidSearch,
     KnowledgeError,
     ReaderFailed,
@@ -59,7 +60,7 @@ PASSING = [
     ReaderFailed("out of memory"),
     StoreUnreachable("s3://b", "no bucket"),
 ]
-LASTING = [UnknownCorpus("kitchen", ()), InvalidSearch("empty query")]
+LASTING = [UnknownCorpus("kitchen", ()), InvalidSearch("empty query"), ForeignTable("chunks", "here", ["text"], [])]
 
 
 class Refusing(MemoryKnowledge):

@@ -9,6 +9,7 @@
     ├── EmbeddingModelMismatch   stored vectors come from another model
     ├── StoreUnreachable         the folder or object store cannot be accessed
     ├── CorruptTable             a table cannot be read
+    │   └── ForeignTable         a table has other columns than this version
     ├── CommitConflict           all attempts to commit conflicted with other writers
     ├── ReaderFailed             the process that parses files does not start
     └── WorkCancelled            an ingestion, embedding, maintenance or consolidation was cancelled
@@ -73,6 +74,19 @@ class CorruptTable(KnowledgeError):
             f"it from a backup, or move {table}.lance away, and {repair}"
         )
         self.reason = reason
+
+
+class ForeignTable(CorruptTable):
+    """A table has other columns than this version, so that no later attempt can read it."""
+
+    def __init__(self, table: str, uri: str, missing: Sequence[str], unknown: Sequence[str]) -> None:
+        differences = [f"without {', '.join(missing)}"] * bool(missing) + [f"with {', '.join(unknown)}"] * bool(unknown)
+        self.reason = f"another version of Tenure has written it, {' and '.join(differences)}"
+        KnowledgeError.__init__(
+            self,
+            f"table {table!r} of the knowledge base at {uri} cannot be read ({self.reason}). Nothing was changed: use "
+            f"that version, or move the folder {uri} away and ingest the documents again",
+        )
 
 
 class CommitConflict(KnowledgeError):

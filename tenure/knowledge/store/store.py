@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 # The Rust part of the database reads this variable when it is loaded; it would log warnings to the terminal.
 os.environ.setdefault("LANCE_LOG", "error")
@@ -38,7 +38,7 @@ from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.evidence.corpora import IndexStats, TableStats, VectorIndex
 from tenure.files.file_store import build_storage_options
 from tenure.knowledge.store import indexes
-from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
+from tenure.knowledge.store.errors import CommitConflict, CorruptTable, ForeignTable, StoreUnreachable
 from tenure.knowledge.store.flushing import flush_folder, is_written, remove_interrupted_versions
 from tenure.knowledge.store.schema import (
     CHUNKS_PREFIX,
@@ -81,6 +81,14 @@ def quote_list(values: Sequence[str]) -> str:
     return "(" + ", ".join(map(quote_literal, values)) + ")"
 
 
+class _Derived(NamedTuple):
+    """Object made from rows of tables."""
+
+    version: Hashable
+    rows: int
+    value: Any
+
+
 class Store:
     """Tables of one knowledge base; safe to share between threads and, by URI, between processes."""
 
@@ -95,7 +103,7 @@ class Store:
         self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}
         self._small_tables: dict[str, tuple[int, pa.Table]] = {}
-        self._derived: OrderedDict[str, tuple[Hashable, int, Any]] = OrderedDict()
+        self._derived: OrderedDict[str, _Derived] = OrderedDict()
         self._deriving = threading.Lock()
         # Interval 0: every read sees all earlier commits of other processes.
         options: dict[str, Any] = {
@@ -127,14 +135,16 @@ class Store:
         """Return a table; create it if it does not exist.
 
         Raises:
-            CorruptTable: the table cannot be opened or has unexpected columns.
+            CorruptTable: the table cannot be opened.
+            ForeignTable: it has other columns than this version.
         """
         with self._lock:
             if name not in self._tables:
                 with self._translate_read_errors(name):
                     table = self._retry(name, lambda: self._open_or_create(name))
-                if set(table.schema.names) != set(_build_schema(name).names):
-                    raise CorruptTable(name, self.uri, f"unexpected columns {table.schema.names}")
+                present, wanted = set(table.schema.names), set(_build_schema(name).names)
+                if present != wanted:
+                    raise ForeignTable(name, self.uri, sorted(wanted - present), sorted(present - wanted))
                 self._tables[name] = table
             return self._tables[name]
 
@@ -179,12 +189,12 @@ class Store:
         """
         with self._deriving:
             known = self._derived.get(name)
-            if known is None or known[0] != version:
-                self._derived[name] = known = (version, rows, derive())
+            if known is None or known.version != version:
+                self._derived[name] = known = _Derived(version, rows, derive())
             self._derived.move_to_end(name)
-            while len(self._derived) > 1 and sum(size for _, size, _ in self._derived.values()) > _MAX_DERIVED_ROWS:
+            while len(self._derived) > 1 and sum(one.rows for one in self._derived.values()) > _MAX_DERIVED_ROWS:
                 self._derived.popitem(last=False)
-            return cast(T, known[2])
+            return cast(T, known.value)
 
     def read_rows_in(
         self, name: str, columns: Sequence[str], column: str, values: Sequence[str], where: str = ""

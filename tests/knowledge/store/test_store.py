@@ -13,7 +13,7 @@ from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store import indexes
-from tenure.knowledge.store.errors import CorruptTable
+from tenure.knowledge.store.errors import CorruptTable, ForeignTable
 from tenure.knowledge.store.schema import (
     CACHE,
     CACHE_SCHEMA,
@@ -223,11 +223,12 @@ def test_derived_objects_are_kept_until_their_version_changes(uri: str, monkeypa
 
 
 def test_table_with_unexpected_columns_is_rejected(uri: str) -> None:
-    """The table is named in the error and left unchanged."""
+    """The error tells the differences and the folder to move away; the table is left unchanged."""
     lancedb.connect(uri).create_table(SOURCES, pa.table({"id": ["a"], "colour": ["red"]}))
 
-    with pytest.raises(CorruptTable, match="Nothing was changed"):
+    with pytest.raises(ForeignTable, match="with colour") as caught:
         Store(uri).read_rows(SOURCES, ["id"])
+    assert f"move the folder {uri} away" in str(caught.value)
     assert lancedb.connect(uri).open_table(SOURCES).schema.names == ["id", "colour"]
 
 
