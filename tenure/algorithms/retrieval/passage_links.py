@@ -38,16 +38,14 @@ class PassageEntities:
 
 @dataclass(frozen=True)
 class EntityPassages:
-    """Passages that mention an entity: total numbers, and the ids if there are few."""
+    """Passages that mention an entity, if there are few, and their total number."""
 
-    title_count: int = 0
-    """Number of passages about the entity."""
-    name_count: int = 0
-    """Number of passages with its full name."""
     mention_count: int = 0
     """Number of passages with its name, alone or within another name."""
     title_passages: tuple[str, ...] = ()
+    """Passages about the entity."""
     name_passages: tuple[str, ...] = ()
+    """Passages with its full name."""
     mention_passages: tuple[str, ...] = ()
 
 

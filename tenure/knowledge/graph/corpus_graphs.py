@@ -7,7 +7,7 @@ other corpora stay.
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import add
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ from tenure.knowledge.store.store import Store, quote_list, quote_literal
 MAX_LOADED_CHUNKS = 150_000
 """Chunks whose graphs are kept in memory together; they take about 3 KB each."""
 
-_ENTITY_COLUMNS = ("name", *(f"{kind}_count" for kind in CHUNK_LISTS), *CHUNK_LISTS)
+_ENTITY_COLUMNS = ("name", "mentioned_count", *CHUNK_LISTS)
 
 
 class RowReader(Protocol):
@@ -55,8 +55,7 @@ class GraphReader:
         for name, *row in self._read(ENTITIES, _ENTITY_COLUMNS, names):
             merged[name] = [*map(add, merged[name], row)] if name in merged else row
         return {
-            name: EntityPassages(*row[:3], *(tuple(sorted(chunks)) for chunks in row[3:]))
-            for name, row in merged.items()
+            name: EntityPassages(row[0], *(tuple(sorted(chunks)) for chunks in row[1:])) for name, row in merged.items()
         }
 
     def load_pair_chunks(self, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -130,19 +129,24 @@ def _parse_passage(title: str, names: list[str], parts: list[str], pairs: str) -
     return PassageEntities(title, frozenset(names), frozenset(parts), frozenset(filter(None, pairs.split("\n"))))
 
 
+class _GraphVersion(NamedTuple):
+    version: str
+    chunks: int
+
+
 def open_graphs(store: Store, corpora: Sequence[str]) -> list[RowReader]:
     """Return readers of the rows of corpora: one for each in memory, and one for those that stay in the tables."""
     rows = store.read_small_table(GRAPHS, ("corpus", "version", "chunks"))
-    known = {corpus: (version, chunks) for corpus, version, chunks in zip(*_columns(rows), strict=True)}
+    known = {row["corpus"]: _GraphVersion(row["version"], row["chunks"]) for row in rows.to_pylist()}
     names, small, total = dict.fromkeys(corpora), [], 0
-    for name in sorted(names.keys() & known.keys(), key=lambda name: (known[name][1], name)):
-        total += known[name][1]
+    for name in sorted(names.keys() & known.keys(), key=lambda name: (known[name].chunks, name)):
+        total += known[name].chunks
         if total <= MAX_LOADED_CHUNKS:
             small.append(name)
     # Those of unfinished first ingestions are among them.
     stored = [name for name in names if name not in small]
     readers = [
-        store.load_derived(f"graph of {name}", known[name], known[name][1], partial(LoadedRows, store, name))
+        store.load_derived(f"graph of {name}", known[name], known[name].chunks, partial(LoadedRows, store, name))
         for name in sorted(small)
     ]
     return [*readers, StoredRows(store, stored)] if stored else [*readers]

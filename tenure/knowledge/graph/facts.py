@@ -71,7 +71,7 @@ def _merge_row(row: _Row | None, chunk: _Row, relations: Iterable[GroundedRelati
     if row is None:
         names = {"id": chunk["id"], "source_id": chunk["source_id"], "corpus": chunk["corpus"]}
         row = {**names, "cooccurrences": "", "statements": []}
-    known = {_make_key(*map(statement.get, ("subject", "predicate", "object"))) for statement in row["statements"]}
+    known = {_make_key(stated["subject"], stated["predicate"], stated["object"]) for stated in row["statements"]}
     new = [relation for relation in relations if _make_key(*relation[:3]) not in known]
     pairs = {sort_pair(normalize_term(one.subject), normalize_term(one.object)): 1 for one in new}
     lines = row["cooccurrences"].split("\n") if row["cooccurrences"] else []

@@ -96,15 +96,17 @@ def _build_relation_rows(store: Store, corpus: str, where: str) -> Iterator[dict
     lines = pa.concat_tables([_list_pairs(store, table, where) for table in (MENTIONS, STATEMENTS)])
     distinct = lines.group_by(["pair", "chunk"], use_threads=False).aggregate([])
     pairs = distinct.sort_by("chunk").group_by("pair", use_threads=False).aggregate([("chunk", "list")])
-    for pair, chunks in zip(pairs["pair"].to_pylist(), pairs["chunk_list"].to_pylist(), strict=True):
-        # A pair in a single passage links nothing, unless a fact states its relation.
-        if len(chunks) > 1 or pair in stated:
-            yield {
-                "id": hash_parts(corpus, pair)[:24],
-                "corpus": corpus,
-                "pair": pair,
-                "chunks": chunks if len(chunks) <= MAX_PASSAGES_PER_NAME else [],
-            }
+    # A pair in a single passage links nothing, unless a fact states its relation. Most pairs are of this kind: they are
+    # dropped before they become Python objects.
+    is_stated = pc.is_in(pairs["pair"], pa.array(sorted(stated), pa.string()))
+    linking = pairs.filter(pc.or_(pc.greater(pc.list_value_length(pairs["chunk_list"]), 1), is_stated))
+    for pair, chunks in zip(linking["pair"].to_pylist(), linking["chunk_list"].to_pylist(), strict=True):
+        yield {
+            "id": hash_parts(corpus, pair)[:24],
+            "corpus": corpus,
+            "pair": pair,
+            "chunks": chunks if len(chunks) <= MAX_PASSAGES_PER_NAME else [],
+        }
 
 
 def _list_pairs(store: Store, table: str, where: str) -> pa.Table:
@@ -166,6 +168,6 @@ def _build_entity_row(corpus: str, name: str, chunks: _ChunkLists) -> dict[str, 
         "id": hash_parts(corpus, name)[:24],
         "corpus": corpus,
         "name": name,
-        **{f"{kind}_count": len(lists[kind]) for kind in CHUNK_LISTS},
+        "mentioned_count": len(chunks.mentioned),
         **{kind: lists[kind] if len(lists[kind]) <= MAX_PASSAGES_PER_NAME else [] for kind in CHUNK_LISTS},
     }

@@ -205,10 +205,8 @@ ENTITIES_SCHEMA = pa.schema(
         _key_field("id"),  # hash of corpus and name
         pa.field("corpus", pa.string(), nullable=False),
         pa.field("name", pa.string(), nullable=False),
-        # Number and ids of the chunks whose title names it, whose text names it, and whose text names it or a longer
-        # name that contains it; a list is empty if there are too many.
-        pa.field("titled_count", pa.int64(), nullable=False),
-        pa.field("named_count", pa.int64(), nullable=False),
+        # Ids of the chunks whose title names it, whose text names it, and whose text names it or a longer name that
+        # contains it, and the number of the last; a list is empty if there are too many.
         pa.field("mentioned_count", pa.int64(), nullable=False),
         pa.field("titled", pa.list_(pa.string()), nullable=False),
         pa.field("named", pa.list_(pa.string()), nullable=False),

@@ -13,7 +13,7 @@ from tenure.algorithms.retrieval.passage_links import (
     weigh_passage_links,
 )
 
-PARIS = EntityPassages(1, 2, 3, ("paris",), ("seine", "louvre"), ("seine", "louvre", "opera"))
+PARIS = EntityPassages(3, ("paris",), ("seine", "louvre"), ("seine", "louvre", "opera"))
 
 
 def test_passage_links_to_named_subjects() -> None:
@@ -78,7 +78,7 @@ def test_restart_weights_of_best_and_named_passages() -> None:
 def test_restart_weights_of_phrases() -> None:
     """Passages with a noun phrase of the question have less weight than a page about a named entity."""
     start = compute_restart_weights(
-        {}, {"paris": PARIS}, {"iron bridge": EntityPassages(name_count=2, name_passages=("seine", "eiffel"))}
+        {}, {"paris": PARIS}, {"iron bridge": EntityPassages(name_passages=("seine", "eiffel"))}
     )
 
     assert start["seine"] == start["eiffel"] == pytest.approx(0.3 / math.log(4) / 2)
@@ -87,7 +87,7 @@ def test_restart_weights_of_phrases() -> None:
 
 def test_frequent_names_have_no_restart_weight() -> None:
     """A name with too many passages and an empty search have no restart weight."""
-    crowd = EntityPassages(title_count=MAX_PASSAGES_PER_NAME + 1)
+    crowd = EntityPassages(mention_count=MAX_PASSAGES_PER_NAME + 1)
 
     assert compute_restart_weights({}, {"crowd": crowd}, {}) == {}
     assert compute_restart_weights({"a": 0.0}, {}, {}) == {}

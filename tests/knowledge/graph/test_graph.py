@@ -33,8 +33,8 @@ def pages(tmp_path: Path) -> Path:
 
 
 def _entities(uri: str) -> dict[str, tuple[int, int]]:
-    rows = Store(uri).read_rows(ENTITIES, ["name", "titled_count", "mentioned_count"]).to_pylist()
-    return {row["name"]: (row["titled_count"], row["mentioned_count"]) for row in rows}
+    rows = Store(uri).read_rows(ENTITIES, ["name", "titled", "mentioned_count"]).to_pylist()
+    return {row["name"]: (len(row["titled"]), row["mentioned_count"]) for row in rows}
 
 
 def _titles(knowledge: KnowledgeBase, query: str, strategy: SearchMode) -> list[str]:
