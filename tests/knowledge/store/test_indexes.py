@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import get_args
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from tenure.knowledge.store.indexes import (
     MIN_KEYED_ROWS,
     MIN_TRAINING_ROWS,
     VECTOR_INDEX_FAMILIES,
+    IndexSpec,
     choose_vector_family,
     parse_family,
     plan_indexes,
@@ -110,6 +112,13 @@ def test_vector_index_is_built_when_there_are_vectors(uri: str) -> None:
 
     assert built == [len(plan_indexes(CHUNKS, ROWS, "flat")), 1]
     assert found["id"][0].as_py() == "i5"
+
+
+def test_index_of_an_unknown_family_is_replaced() -> None:
+    """A vector index that another version of the database has made is built again."""
+    present = mock.Mock(index_type="IvfNew")
+
+    assert not IndexSpec("vector", IvfFlat(distance_type="cosine")).is_satisfied_by(present)
 
 
 def test_changed_setting_takes_effect_at_the_next_refresh(uri: str) -> None:
