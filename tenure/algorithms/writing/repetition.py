@@ -97,7 +97,7 @@ class _Statements:
     def __init__(self) -> None:
         self._kept: list[_Statement] = []
         self._by_mark: dict[str, int] = {}
-        self._by_details: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = {}
+        self._by_details: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[int, None]] = {}
 
     def add(self, statement: _Statement) -> None:
         """Add a sentence, unless an earlier one states the same: then the one that fits its draft better stays."""
@@ -113,7 +113,7 @@ class _Statements:
             return
         if statement.mark:
             self._by_mark.setdefault(statement.mark, position)
-            self._by_details.setdefault((statement.turning, statement.figures), []).append(position)
+            self._by_details.setdefault((statement.turning, statement.figures), {})[position] = None
 
     def _find(self, statement: _Statement) -> int | None:
         """Return the position of the first sentence that states the same; None if none does."""

@@ -141,3 +141,15 @@ def test_similar_sentences_are_compared_with_a_limited_number_of_others() -> Non
             remove_restatements([Draft(blocks=(Block(claims=tuple(Claim(text=text) for text in texts)),))])
 
     assert compare.call_count <= (repetition._MAX_COMPARED + 1) * 600
+
+
+def test_replaced_sentence_is_compared_once() -> None:
+    """A sentence that has taken the place of another counts once among those that a sentence is compared with."""
+    words = "bakers knead rye dough slowly dawn flour water salt oven stone heat"
+    turned = " ".join(reversed(words.split()))
+    drafts = [section(f"{text}.") for text in (words, f"{words} gladly", turned, f"{turned} gladly")]
+
+    with mock.patch.object(repetition, "_MAX_COMPARED", 2):
+        cleaned = remove_restatements(drafts, ("", "gladly", "", ""))
+
+    assert [len(draft.blocks) for draft in cleaned] == [0, 1, 1, 0]
