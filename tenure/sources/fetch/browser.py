@@ -41,7 +41,7 @@ _START_TIMEOUT_MS: Final = 60_000
 _ARGUMENTS: Final = (
     *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"),
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"),
-    "--js-flags=--max-old-space-max_bytes=512",
+    "--js-flags=--max-old-space-size=512",
 )
 _UNREACHABLE_PROXY: Final = "http://127.0.0.1:9"
 # Style sheets hide elements that are not hidden in the markup.
