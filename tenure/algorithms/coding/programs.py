@@ -14,6 +14,7 @@ from tenure.contracts.run.run import RunLimits
 from tenure.contracts.sandbox import CallCase, InputFile, Language, SandboxLimits, SandboxOutcome
 
 MAX_PROGRAM_LENGTH = 60_000
+"""Maximum characters of all files together."""
 MAX_HISTORY_LENGTH = 150_000
 """Maximum characters of code in all attempts of a run; the oldest attempts lose their code first."""
 MAX_FAILURES = 12

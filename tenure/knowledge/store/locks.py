@@ -17,7 +17,10 @@ _POLL_SECONDS = 0.5
 
 @contextmanager
 def process_lock(folder: Path | None, name: str, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Acquire a named lock in a folder for the duration of the context; without a folder, do nothing."""
+    """Acquire a named lock in a folder for the duration of the context; without a folder, do nothing.
+
+    While another process has the lock, `on_wait` is called repeatedly; it may raise to stop waiting.
+    """
     if folder is None:
         yield
         return

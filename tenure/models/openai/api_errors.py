@@ -54,7 +54,10 @@ class UnsupportedParameter(ModelError):
 def classify_error(
     server: ModelEndpoint, status: int, body: object, headers: Mapping[str, str], request: OpenAIRequest
 ) -> ModelError:
-    """Return the exception of an error response; the only place that interprets statuses."""
+    """Return the exception of an error response; the only place that interprets statuses.
+
+    The status may also come from the body of a response with status 200.
+    """
     message = format_error_body(body)
     if (transport_error := server.build_transport_error(status, message, headers)) is not None:
         return transport_error

@@ -52,6 +52,7 @@ class FetchLimits:
     timeout_seconds: float = 30.0
     """Maximum time of the transfer, including redirects and retries."""
     max_bytes: int = 20_000_000
+    """Maximum size of the decompressed body."""
 
 
 _ROBOTS_LIMITS: Final = FetchLimits(10.0, robots.MAX_ROBOTS_BYTES)
@@ -89,6 +90,7 @@ class FetchedResponse:
     max_age: float | None
     """Freshness lifetime in seconds; None if the server declares none."""
     body: bytes
+    """Decompressed body."""
     transferred_bytes: int
     """Number of body bytes transferred over the network."""
 

@@ -67,6 +67,7 @@ class PageTask:
     path: str
     """URL, after redirects."""
     body: bytes
+    """Decompressed body."""
     media_type: str = ""
     charset: str = ""
     """Character encoding that the server declares."""
