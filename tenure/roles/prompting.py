@@ -1,12 +1,13 @@
 """Define the text that roles write, as it is parsed, and render lists and parts of prompts."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from tenure.algorithms.claims.citations import cite_claim, cite_code
 from tenure.algorithms.reasoning.strategies import describe_chain
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.tables import fold_shared_cells
-from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind
+from tenure.contracts.evidence.passages import Block, Claim, ClaimKind
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.roles.base import RoleOutput, wrap_in_tag
 
@@ -18,6 +19,9 @@ PREFERENCES_RULE = (
 
 NOT_STATED = "–"
 """Text of a cell about which the passages say nothing."""
+
+
+WrittenBlockKind = Literal["paragraph", "bullets", "numbered", "table", "code"]
 
 
 class WrittenSentence(RoleOutput):
@@ -45,7 +49,7 @@ class WrittenRow(RoleOutput):
 class WrittenBlock(RoleOutput):
     """A paragraph, a list, a table or code."""
 
-    kind: ClaimBlockKind
+    kind: WrittenBlockKind
     """Its form; `code` has one sentence."""
     heading: str = ""
     """Sub-heading above the block; empty for none."""

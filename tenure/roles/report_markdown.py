@@ -16,10 +16,10 @@ from pydantic import Field
 from tenure.algorithms.claims.citations import MAX_CITATIONS
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.algorithms.text.sentences import split_sentences
-from tenure.contracts.evidence.passages import Block, ClaimBlockKind, ClaimKind
+from tenure.contracts.evidence.passages import Block, ClaimKind
 from tenure.contracts.research.report import ReportPartKind
 from tenure.roles.base import RoleOutput
-from tenure.roles.prompting import NOT_STATED, WrittenBlock, WrittenRow, WrittenSentence
+from tenure.roles.prompting import NOT_STATED, WrittenBlock, WrittenBlockKind, WrittenRow, WrittenSentence
 
 CLOSING_HEADING: Final = "What follows"
 """Heading of the recommendations."""
@@ -157,7 +157,7 @@ class _Parts:
         else:
             self.add_sentences("paragraph", _read_sentences(text, "gap" if kind == "gaps" else None))
 
-    def add_sentences(self, kind: ClaimBlockKind, sentences: Sequence[WrittenSentence]) -> None:
+    def add_sentences(self, kind: WrittenBlockKind, sentences: Sequence[WrittenSentence]) -> None:
         if sentences:
             self.add_block(WrittenBlock(kind=kind, sentences=tuple(sentences)))
 
@@ -270,7 +270,7 @@ def _find_end(tokens: Sequence[Token], start: int) -> int:
     return len(tokens) - 1
 
 
-def _add_list(tokens: Sequence[Token], kind: ClaimBlockKind, parts: _Parts) -> None:
+def _add_list(tokens: Sequence[Token], kind: WrittenBlockKind, parts: _Parts) -> None:
     """Add a list, nested items in their place; code inside divides it."""
     items: list[WrittenSentence] = []
 
