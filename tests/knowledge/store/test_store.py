@@ -223,7 +223,7 @@ def test_derived_objects_are_kept_until_their_version_changes(uri: str, monkeypa
 
 
 def test_table_with_unexpected_columns_is_rejected(uri: str) -> None:
-    """The error tells the differences and the folder to move away; the table is left unchanged."""
+    """The error names the differences and the folder to move away; the table is left unchanged."""
     lancedb.connect(uri).create_table(SOURCES, pa.table({"id": ["a"], "colour": ["red"]}))
 
     with pytest.raises(ForeignTable, match="with colour") as caught:
