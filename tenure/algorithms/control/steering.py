@@ -84,7 +84,9 @@ def _read_fields(name: CommandName, given: Any) -> Mapping[str, Any]:
             return {"budget": given}
         case "feedback" | "answer" if isinstance(given, str):
             return {"text": given}
-        case "feedback" | "answer" | "cancel" if given or name != "cancel":
+        case "cancel" if not given:
+            return {}
+        case "feedback" | "answer" | "cancel":
             if not isinstance(given, dict):
                 raise ValueError("its input is invalid: expected a text or an object")
             return {field: value for field, value in given.items() if field != "name"}

@@ -68,6 +68,12 @@ def is_verbatim(claim: Claim) -> bool:
 def _walk(value: object) -> Iterator[object]:
     """Yield a value and all values inside it."""
     yield value
-    fields = dict(value) if isinstance(value, BaseModel) else value
-    for inner in fields.values() if isinstance(fields, dict) else fields if isinstance(fields, tuple) else ():
+    inside: Iterable[object] = ()
+    if isinstance(value, BaseModel):
+        inside = dict(value).values()
+    elif isinstance(value, dict):
+        inside = value.values()
+    elif isinstance(value, tuple):
+        inside = value
+    for inner in inside:
         yield from _walk(inner)

@@ -25,6 +25,8 @@ PRIOR_TRIALS = 8.0
 """Weight of the success rate over all query types in the estimate for one type, in trials."""
 POOLED_TRIALS = 8.0
 """Weight of the success rate of all strategies in the estimate for one strategy, in trials."""
+_PRIOR_WINS, _ALL_PRIOR_TRIALS = 1.0, 2.0
+"""Prior of the success rate of all strategies: half of two trials."""
 MIN_LEAD = 0.05
 """Minimum difference of a draw to the draw of the suggested strategy."""
 EXPLORATION_SHARE = 0.1
@@ -65,7 +67,7 @@ def compute_posteriors(
 ) -> Mapping[RetrievalStrategy, BetaPosterior]:
     """Return the posterior of each strategy for a query type; one without a record has the mean of all strategies."""
     won, trials = _sum_outcomes(records)
-    expected = (won + 2.0 * 0.5) / (trials + 2.0)
+    expected = (won + _PRIOR_WINS) / (trials + _ALL_PRIOR_TRIALS)
     posteriors: dict[RetrievalStrategy, BetaPosterior] = {}
     for strategy in strategies:
         own = [record for record in records if record.strategy == strategy]

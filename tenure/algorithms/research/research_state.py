@@ -138,8 +138,9 @@ def rename_query(state: SpiralState, planned: str, query: str) -> SpiralState:
     """Return the state with the query of a step of this cycle as it was executed, with inserted names."""
     executed = list(state.executed)
     planned_at = [n for n, one in enumerate(executed) if (one.cycle, one.query) == (state.cycle, planned)]
-    for n in planned_at[-1:]:
-        executed[n] = executed[n].model_copy(update={"query": query})
+    if planned_at:
+        last = planned_at[-1]
+        executed[last] = executed[last].model_copy(update={"query": query})
     return state.model_copy(update={"executed": tuple(executed)})
 
 

@@ -76,9 +76,14 @@ def _is_negation(word: str) -> bool:
     return bool(_NEGATION.fullmatch(word))
 
 
-_SIDES: Final[dict[str, set[tuple[int, int]]]] = {}
-"""Rows of the antonym list and sides of each word."""
-for _row, _line in enumerate(_ANTONYMS.strip().splitlines()):
-    for _side, _listed in enumerate(_line.split("|")):
-        for _word in _listed.split():
-            _SIDES.setdefault(_word, set()).add((_row, _side))
+def _index_antonyms(antonyms: str) -> dict[str, set[tuple[int, int]]]:
+    """Return the rows of the antonym list and the sides of each word."""
+    sides: dict[str, set[tuple[int, int]]] = {}
+    for row, line in enumerate(antonyms.strip().splitlines()):
+        for side, listed in enumerate(line.split("|")):
+            for word in listed.split():
+                sides.setdefault(word, set()).add((row, side))
+    return sides
+
+
+_SIDES: Final = _index_antonyms(_ANTONYMS)

@@ -16,8 +16,18 @@ from tenure.sources.search.provider import (
     build_result,
 )
 
-_QUERY_PARAMETERS: Final = "query q search search_query searchTerms text question keywords".split()
-_COUNT_PARAMETERS: Final = "count limit k max_results maxResults num_results numResults top_k n".split()
+_QUERY_PARAMETERS: Final = ("query", "q", "search", "search_query", "searchTerms", "text", "question", "keywords")
+_COUNT_PARAMETERS: Final = (
+    "count",
+    "limit",
+    "k",
+    "max_results",
+    "maxResults",
+    "num_results",
+    "numResults",
+    "top_k",
+    "n",
+)
 
 
 class McpSearchProvider:
