@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tenure.algorithms.memory.scoring import (
     SourceEvidence,
@@ -22,6 +23,7 @@ from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.base import SourceId
 from tenure.contracts.knowledge.memory import MAX_PREFERENCES, MEMORY_URI, EpisodeDetails, Memory
 from tenure.knowledge.embeddings.cache import build_vector_column
+from tenure.knowledge.store.indexes import MIN_INDEXED_ROWS
 from tenure.knowledge.store.schema import (
     MEMORIES_PREFIX,
     MEMORY_USES,
@@ -151,8 +153,13 @@ def load_uses(store: Store, ids: Sequence[str]) -> dict[str, MemoryRow]:
     """Return the rows of uses by memory id, for memories that were ever used."""
     if not ids:
         return {}
-    rows = store.read_rows_in(MEMORY_USES, MEMORY_USES_SCHEMA.names, "memory", list(ids))
-    return {row["memory"]: row for row in rows.to_pylist()}
+    columns = MEMORY_USES_SCHEMA.names
+    if store.count_rows(MEMORY_USES) > MIN_INDEXED_ROWS:
+        found = store.read_rows_in(MEMORY_USES, columns, "memory", list(ids))
+    else:
+        rows = store.read_small_table(MEMORY_USES, columns)
+        found = rows.filter(pc.is_in(rows["memory"], pa.array(ids, pa.string())))
+    return {row["memory"]: row for row in found.to_pylist()}
 
 
 def count_uses(store: Store, ids: Sequence[str], occasion: str, now: int) -> None:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -26,6 +27,7 @@ from tenure.contracts.knowledge.memory import (
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
 from tenure.contracts.run.run import Usage
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.memory import memories
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.knowledge.store.schema import SOURCES, SOURCES_SCHEMA
@@ -147,6 +149,30 @@ def test_memories_of_runs_can_be_left_out(knowledge: KnowledgeBase) -> None:
 
     assert [one.memory.origin.run for one in found.memories] == ["two"]
     assert [record.episodes for record in found.strategies] == [1]
+
+
+@pytest.mark.parametrize(("left_out", "searches"), [(0, 1), (1, 1), (4, 2)])
+def test_conditions_without_an_index_are_evaluated_last(
+    knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, left_out: int, searches: int
+) -> None:
+    """The database evaluates them only if most of the nearest memories may not be recalled."""
+    search, conditions = Store.search_vectors, []
+
+    def record(*arguments: Any) -> Any:
+        conditions.append(arguments[4])
+        return search(*arguments)
+
+    near = ["bees dance on the comb", *(f"bees dance on the comb{' again' * n}" for n in range(1, 5)), "bees"]
+    runs = [*(["gone"] * left_out), *(["other"] * (len(near) - left_out))]
+    impressions = zip(near, runs, strict=True)
+    remember(knowledge, *(NewMemory(text=text, origin=MemoryOrigin(run=RunId(run))) for text, run in impressions))
+    monkeypatch.setattr(memories, "MAX_NEAREST", 1)
+    monkeypatch.setattr(Store, "search_vectors", record)
+    asked = MemorySearchRequest(query=near[0], now=NOW, unrestricted=True, without_runs=(RunId("gone"),))
+    found = knowledge.memories.recall(asked.model_copy(update={"min_relevance": -9.0}))
+
+    assert texts(found) == [near[left_out]]
+    assert ["run" in condition for condition in conditions] == [False, True][:searches]
 
 
 def test_recency_and_use_rank_equal_memories(knowledge: KnowledgeBase) -> None:
