@@ -3,11 +3,11 @@
 from lxml.etree import _Element
 
 from tenure.sources.document import zip_package
-from tenure.sources.parsers.formats.feed import find_text, find_url
+from tenure.sources.parsers.formats.feed import find_text, find_url, iterate_entries
 from tenure.sources.search.provider import SearchResult, build_result
 
 _SNIPPET_TAGS = ("summary", "description", "content", "encoded")
-_DATE_TAGS = ("published", "pubDate", "date", "issued", "updated")
+_DATE_TAGS = ("published", "pubdate", "date", "issued", "updated")
 
 
 def parse_xml(body: bytes) -> _Element:
@@ -34,5 +34,5 @@ def read_entries(root: _Element) -> list[SearchResult]:
             find_text(entry, _SNIPPET_TAGS),
             find_text(entry, _DATE_TAGS),
         )
-        for entry in root.iter("{*}entry", "{*}item")
+        for entry in iterate_entries(root)
     ]

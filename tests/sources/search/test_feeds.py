@@ -41,6 +41,30 @@ def test_rss_1() -> None:
     assert read_entries(parse_xml(RDF)) == [SearchResult("https://a.org/x", "Rye", "", "2026-01-05")]
 
 
+def test_markup_is_decoded_once_and_never_parsed() -> None:
+    """A title may mention a tag, and deep or endless markup of one entry does not make a search fail."""
+    title, deep = "How to use &amp;lt;div&amp;gt; well", "&lt;b&gt;" * 500 + "A grass."
+    body = f"<rss><item><title>{title}</title><description>{deep}</description></item></rss>"
+
+    assert read_entries(parse_xml(body.encode())) == [SearchResult("", "How to use <div> well", "A grass.")]
+
+
+def test_names_in_any_letter_case() -> None:
+    """Some engines write the names of elements in other letter case."""
+    body = b"<RSS><Item><Title>Rye</Title><LINK>https://a.org/x</LINK><pubdate>2026-01-05</pubdate></Item></RSS>"
+
+    assert read_entries(parse_xml(body)) == [SearchResult("https://a.org/x", "Rye", "", "2026-01-05")]
+
+
+@pytest.mark.parametrize("relation", ["self", "edit", "enclosure"])
+def test_an_identifier_precedes_links_to_other_things(relation: str) -> None:
+    """An entry without a link to its page is cited by its identifier, not by the address of the API."""
+    link = f'<link rel="{relation}" href="https://api.a.org/7"/>'
+    body = f'<feed xmlns="http://www.w3.org/2005/Atom"><entry>{link}<id>https://a.org/x</id></entry></feed>'
+
+    assert [result.url for result in read_entries(parse_xml(body.encode()))] == ["https://a.org/x"]
+
+
 BOMB = b"""<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>
 <feed><entry><title>&b;</title></entry></feed>"""
 THIEF = b"""<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><feed><entry><title>&a;</title></entry></feed>"""

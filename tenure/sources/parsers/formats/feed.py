@@ -1,11 +1,12 @@
 """Parse RSS and Atom feeds: entries with date, author and URL, in the order of the feed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from typing import Final
 
-from lxml.etree import _Element, tostring
+from lxml.etree import QName, _Element, tostring
 
 from tenure.algorithms.text.dates import normalize_date
 from tenure.sources.document.document import Document, Unreadable
@@ -23,7 +24,7 @@ FEED: Final = Format(
 )
 
 _MAX_ENTRIES = 1_000
-_DATE_TAGS = ("published", "pubDate", "date", "issued", "updated", "modified")
+_DATE_TAGS = ("published", "pubdate", "date", "issued", "updated", "modified")
 _CONTENT_TAGS = ("encoded", "content", "description", "summary")
 _MARKUP = re.compile(r"<[a-zA-Z/!]|&[a-z#0-9]+;")
 
@@ -34,28 +35,28 @@ def parse_feed(text: str) -> Document:
         root = parse_xml(text, recover=True)
     except SyntaxError as error:
         raise Unreadable("is not a valid feed") from error
-    entries = [*root.iter("{*}item", "{*}entry")][:_MAX_ENTRIES]
+    entries = [*islice(iterate_entries(root), _MAX_ENTRIES)]
     channel = next(root.iter("{*}channel"), root)
     form = NormalFormWriter()
-    title = find_text(channel, ("title",))
+    title = _find_words(channel, ("title",))
     form.add_heading(1, title)
-    form.add_paragraph(find_text(channel, ("description", "subtitle")))
+    form.add_paragraph(_find_words(channel, ("description", "subtitle")))
     for entry in entries:
         _write_entry(form, entry)
     return Document(
         title=title,
         text=form.text,
         kind="prose",
-        author=find_text(channel, ("author", "creator", "managingEditor")),
+        author=_find_words(channel, ("author", "creator", "managingeditor")),
         published=max(map(_find_date, entries), default=""),
     )
 
 
 def _write_entry(form: NormalFormWriter, entry: _Element) -> None:
-    form.add_heading(2, find_text(entry, ("title",)) or "Entry")
-    about = (_find_date(entry), find_text(entry, ("creator", "author")), find_url(entry))
+    form.add_heading(2, _find_words(entry, ("title",)) or "Entry")
+    about = (_find_date(entry), _find_words(entry, ("creator", "author")), find_url(entry))
     form.add_paragraph(", ".join(filter(None, about)))
-    contents = [child for name in _CONTENT_TAGS for child in entry.iterchildren(f"{{*}}{name}")]
+    contents = [child for name in _CONTENT_TAGS for child in _iterate_children(entry, name)]
     if contents:
         _write_content(form, contents[0])
 
@@ -72,22 +73,35 @@ def _write_content(form: NormalFormWriter, element: _Element) -> None:
         write_blocks(form, tree)
 
 
+def iterate_entries(root: _Element) -> Iterator[_Element]:
+    """Yield the entries of a feed, in order."""
+    return (node for node in root.iter("*") if _get_name(node) in ("item", "entry"))
+
+
 def find_text(element: _Element, names: Sequence[str]) -> str:
-    """Return the text of the first child with one of the names; for a person, the name."""
-    for name in names:
-        for child in element.iterchildren(f"{{*}}{name}"):
-            named = next(child.iterchildren("{*}name"), child)
-            if words := collapse_whitespace("".join(named.itertext())):
-                return _strip_markup(words)
-    return ""
+    """Return the text of the first child with one of the names, with escaped markup; for a person, the name."""
+    children = (child for name in names for child in _iterate_children(element, name))
+    texts = ("".join(next(_iterate_children(child, "name"), child).itertext()).strip() for child in children)
+    return next(filter(None, texts), "")
 
 
-def _strip_markup(words: str) -> str:
-    return collapse_whitespace(parse_html_tree(f"<p>{words}</p>").text_content()) if _MARKUP.search(words) else words
+def _find_words(element: _Element, names: Sequence[str]) -> str:
+    """Return the text of the first child with one of the names, without markup."""
+    text = find_text(element, names)
+    return collapse_whitespace(parse_html_tree(f"<p>{text}</p>").text_content() if _MARKUP.search(text) else text)
+
+
+def _iterate_children(element: _Element, name: str) -> Iterator[_Element]:
+    return (child for child in element.iterchildren("*") if _get_name(child) == name)
+
+
+def _get_name(element: _Element) -> str:
+    """Return the name in lower case, without its namespace: some feeds write `Item` or `pubdate`."""
+    return str(QName(element).localname).lower()
 
 
 def _find_date(entry: _Element) -> str:
-    said = find_text(entry, _DATE_TAGS)
+    said = _find_words(entry, _DATE_TAGS)
     try:
         return parsedate_to_datetime(said).date().isoformat()
     except ValueError:
@@ -95,9 +109,9 @@ def _find_date(entry: _Element) -> str:
 
 
 def find_url(entry: _Element) -> str:
-    """Return the URL of an entry: the link to its page, in Atom an attribute, else another link or its identifier."""
-    links = [*entry.iterchildren("{*}link")]
-    own = [link for link in links if link.get("rel", "alternate") == "alternate"]
-    urls = [collapse_whitespace(link.get("href") or link.text or "") for link in own or links]
+    """Return the URL of an entry: the link to its page, else its identifier, else another link, such as to itself."""
+    links = [(link.get("rel", "alternate"), link.get("href") or link.text) for link in _iterate_children(entry, "link")]
+    own, others = ([url for rel, url in links if (rel == "alternate") == is_own] for is_own in (True, False))
     identifier = find_text(entry, ("guid", "id"))
-    return next(filter(None, urls), identifier if identifier.startswith("http") else "")
+    urls = (*own, identifier if identifier.startswith("http") else "", *others)
+    return next(filter(None, (collapse_whitespace(url or "") for url in urls)), "")
