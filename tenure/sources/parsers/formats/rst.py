@@ -37,6 +37,9 @@ _AUTHOR_FIELDS = ("author", "authors")
 _DATE_FIELDS = ("date", "created", "published")
 _ADDRESS = re.compile(r"\s*<[^<>]*>")
 _ERROR = 3
+_REFERENCE_NAME = r"(?:(?!_)\w){1,200}(?:[-._+:](?:(?!_)\w){1,200}){0,20}"
+"""Pattern of docutils with limits: it looks for a name after each mark up to the end of the word, and again for an
+address, in quadratic time: 8,000 characters of "a-" took 1.6 s. The last parts of a longer name are a name, too."""
 
 
 class _AnyOptions(dict[str, Callable[[str], str]]):
@@ -108,7 +111,7 @@ _DIRECTIVES = {name: directive for directive, names in _NAMES.items() for name i
 
 
 def _create_inliner() -> states.Inliner:
-    """Return the inline parser of docutils, which treats every role as its text.
+    """Return the inline parser of docutils, which treats every role and every address as its text.
 
     Subclassing does not work: docutils builds its patterns from the attributes of the class of the inliner.
     """
@@ -120,6 +123,8 @@ def _create_inliner() -> states.Inliner:
 
     inliner = states.Inliner()
     inliner.interpreted = interpreted  # type: ignore[method-assign] # the seam docutils has
+    inliner.implicit_inline = lambda text, lineno: [nodes.Text(text)] if text else []  # type: ignore[method-assign]
+    inliner.simplename = _REFERENCE_NAME
     return inliner
 
 
