@@ -26,24 +26,45 @@ _LABEL: Final = re.compile(r"\blabel=\{?[\"']([^\"'\n]{1,200})")
 _HEADING: Final = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
 _ATTRIBUTES: Final = re.compile(r"[ \t]{0,24}\\?\{:?[ ]?[#.][^{}\n]{1,200}\}\Z")
 _IMPORT: Final = re.compile(r"(?:import|export)\s[^\n]{1,300}\bfrom\s+[\"'][^\"'\n]{1,200}[\"'];?\Z")
-_TABLE_START, _TABLE_END = "<table", "</table>"
+# '<table class="wide">', but neither "the `<table>` tag" nor "<tables>".
+_TABLE_START: Final = re.compile(r"\s{0,24}<table(?:[\s>]|\Z)")
+_TABLE_END: Final = "</table>"
 _CONTENT_INDENT: Final = 4
 """Columns by which MkDocs indents what belongs to an admonition or a tab."""
 
 
 def expand_dialects(text: str) -> str:
     """Return Markdown in which notes, tabs, components and attributes are plain paragraphs and blocks."""
-    rewriter = _Rewriter(text.count(_TABLE_END))
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    rewriter = _Rewriter(_count_table_ends(lines))
+    for line in lines:
         rewriter.take(line)
     return "\n".join(rewriter.lines)
+
+
+def _count_table_ends(lines: list[str]) -> int:
+    """Count the ends of HTML tables outside of code."""
+    fence, ends = "", 0
+    for line in lines:
+        before, fence = fence, _track_fence(fence, line)
+        ends += 0 if before or fence else line.count(_TABLE_END)
+    return ends
+
+
+def _track_fence(fence: str, line: str) -> str:
+    """Return the mark of the code block that is open after a line, given that before it."""
+    if not fence:
+        found = _FENCE.match(line)
+        return found[1] if found else ""
+    bare = line.strip()
+    return "" if set(bare) == {fence[0]} and len(bare) >= len(fence) else fence
 
 
 class _Rewriter:
     """Rewriter that reads a text line by line.
 
     Args:
-        table_ends: number of ends of HTML tables in the text.
+        table_ends: number of ends of HTML tables in the text, outside of code.
     """
 
     def __init__(self, table_ends: int) -> None:
@@ -60,17 +81,15 @@ class _Rewriter:
     def take(self, line: str) -> None:
         line = self._dedent(line)
         bare = line.rstrip()
-        if self._fence:
-            self.lines.append(line)
-            if set(bare.strip()) == {self._fence[0]} and len(bare.strip()) >= len(self._fence):
-                self._fence = ""
+        before, self._fence = self._fence, _track_fence(self._fence, line)
+        if before or self._fence:
+            if not before and not self._tables:
+                # Without the blank line, code below a tag is a part of its line.
+                self._separate()
+            if bare or not self._tables:
+                self.lines.append(line)
         elif self._tables:
             self._take_row(line, bare)
-        elif found := _FENCE.match(line):
-            # Without the blank line, code below a tag is a part of its line.
-            self._separate()
-            self._fence = found[1]
-            self.lines.append(line)
         elif (found := _ADMONITION.match(bare)) or (found := _TAB.match(bare)):
             fields = found.groupdict()
             self._introduce(found["indent"], fields.get("kind") or "", found["title"] or "")
@@ -98,7 +117,7 @@ class _Rewriter:
     def _count_tables(self, line: str) -> None:
         """Count the tables that a line opens and closes; a start without an end is none."""
         ends = line.count(_TABLE_END)
-        opens = min(line.count(_TABLE_START), self._table_ends - self._tables)
+        opens = bool(_TABLE_START.match(line)) and self._table_ends > self._tables
         self._tables = max(0, self._tables + opens - ends)
         self._table_ends -= ends
 

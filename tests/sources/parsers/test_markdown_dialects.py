@@ -1,6 +1,11 @@
 """Tests of the notations of manuals that CommonMark lacks."""
 
+import time
+
+import pytest
+
 from tenure.sources.parsers.formats.markdown import parse_markdown
+from tenure.sources.parsers.markdown_dialects import expand_dialects
 
 DOCUSAURUS = """\
 import Tabs from '@theme/Tabs';
@@ -110,6 +115,35 @@ def test_a_note_in_a_table_of_html_leaves_the_table_whole() -> None:
         == "| uri | Mandatory. Important: Since 26. |\n\nAfter it."
     )
     assert parse_markdown("It opens `<table>`.\n\n:::tip\nUse it.\n:::").text == "It opens <table>.\n\nTip:\n\nUse it."
+
+
+@pytest.mark.parametrize("before", ["It opens `<table>`.", "<tables>", "```html\n<table>\n```"])
+def test_a_mention_of_a_table_does_not_open_it(before: str) -> None:
+    """Only a line that begins with the tag opens a table, so that what follows a mention is read as usual."""
+    text = f'{before}\n\n!!! note "Use it"\n    Words.\n\n```html\na\n\n</table>\n```\n\nIt ends with `</table>`.'
+
+    assert parse_markdown(text).text.endswith(
+        "Note – Use it:\n\nWords.\n\n    a\n\n    </table>\n\nIt ends with </table>."
+    )
+
+
+def test_the_end_of_a_table_in_code_is_none() -> None:
+    """A start is a part of the text around it if only code has its end, and code in a table does not end the table."""
+    text = "<table>\n\n!!! note\n    Words.\n\n```\n</table>\n```"
+    table = "<table>\n<tr><td>\n\n```\n!!! note\n\n</table>\n```\n\n</td></tr>\n</table>\n\n!!! tip\n    Last."
+
+    assert "Note:\n\nWords." in parse_markdown(text).text
+    assert "!!! note" in parse_markdown(table).text
+    assert parse_markdown(table).text.endswith("\n\nTip:\n\nLast.")
+
+
+def test_many_starts_of_tables_are_read_in_linear_time() -> None:
+    """Tables that do not end, and their ends in code, are read once."""
+    lines = ["<table>", "```", "</table>", "", "```", "`<table>`"] * 20_000
+    started = time.process_time()
+
+    assert len(expand_dialects("\n".join(lines))) > 100_000
+    assert time.process_time() - started < 5.0  # 0.8 s
 
 
 def test_ordinary_text_is_not_rewritten() -> None:
