@@ -7,7 +7,6 @@ escapes, ROT13 and reversed text. The result is a hint for readers and for promp
 
 import base64
 import codecs
-import html
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from itertools import islice
 from typing import Final
 
 from tenure.algorithms.injection.instruction_phrases import ALL_ORDERS, FORGED_STRUCTURE, OVERRIDES
+from tenure.algorithms.text.character_references import decode_character_references
 from tenure.algorithms.text.known_urls import decode_percent
 from tenure.algorithms.text.stock_phrases import contains_phrase
 
@@ -82,7 +82,7 @@ _search_text_once = lru_cache(maxsize=4096)(_search_text)
 def fold_text(text: str) -> str:
     """Return a text without the disguises of letters: invisible characters, look-alikes, spacing and markup."""
     visible = _INVISIBLE.sub("", text.translate(_TAG_CHARACTERS))
-    plain = unicodedata.normalize("NFKC", html.unescape(visible))
+    plain = unicodedata.normalize("NFKC", decode_character_references(visible))
     if _FOREIGN_LETTER.search(plain):
         plain = re.sub(r"\w+", _fold_mixed_word, plain)
     plain = _MARKUP.sub("", plain)
@@ -105,7 +105,7 @@ def _decode_parts(text: str) -> Iterator[str]:
     """Yield the decoded form of encoded parts that are text."""
     if len(_ESCAPES.findall(text)) >= MIN_ENCODED_CHARACTERS // 3:
         plain = _BACKSLASH_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), text)
-        yield decode_percent(html.unescape(plain))
+        yield decode_percent(decode_character_references(plain))
     for match in islice(_BASE64.finditer(text), MAX_ENCODED_PARTS):
         bare = "".join(match[0].split()).rstrip("=").replace("-", "+").replace("_", "/")
         try:

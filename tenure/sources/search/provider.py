@@ -10,12 +10,12 @@ filters that its API supports and documents the others; dates and domains are ch
 providers are fused.
 """
 
-import html
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Protocol
 
+from tenure.algorithms.text.character_references import decode_character_references
 from tenure.contracts.choices import TimeRange
 from tenure.contracts.evidence.web import WebSearchRequest
 
@@ -101,7 +101,7 @@ def build_result(
 def strip_markup(markup: str, max_length: int) -> str:
     """Return the text of HTML, with entities decoded, truncated to a number of characters."""
     text = _TAG.sub(lambda tag: "" if (tag[1] or "").lower() in _INLINE else " ", markup[: max_length * 20])
-    return " ".join(html.unescape(text).split())[:max_length]
+    return " ".join(decode_character_references(text).split())[:max_length]
 
 
 def compute_first_day(time_range: TimeRange, today: date) -> date:

@@ -69,3 +69,8 @@ def test_a_query_is_truncated_between_words() -> None:
 def test_the_language_of_a_tag(tag: str, language: str) -> None:
     """Region and script are removed, and the name of a language is no tag."""
     assert parse_primary_language(tag) == language
+
+
+def test_a_number_of_thousands_of_digits_is_one_character() -> None:
+    """A character reference that `int` refuses does not make a search fail."""
+    assert strip_markup(f"Rye &#{'1' * 5_000};", 300) == "Rye \ufffd"
