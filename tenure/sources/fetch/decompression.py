@@ -1,7 +1,7 @@
 """Decompress response bodies piece by piece up to a limit, which stops decompression bombs.
 
 A few kilobytes can decompress to gigabytes. Decompression therefore proceeds in small pieces, and a body over the
-limit ends the download immediately. Servers send gzip to clients that accept nothing else.
+limit ends the download immediately. Servers send gzip to clients that accept nothing else; some send deflate.
 """
 
 import zlib
@@ -14,6 +14,8 @@ ACCEPT_ENCODING: Final = "gzip"
 
 _PIECE_BYTES: Final = 1 << 16
 _GZIP_BITS: Final = 16 + zlib.MAX_WBITS
+_ZLIB_METHOD: Final = 8
+"""Lower half of the first byte of a zlib stream; a stream without header would begin with an uncompressed block."""
 _GZIP_MAGIC: Final = b"\x1f"
 """First byte of each member of a gzip stream."""
 
@@ -31,13 +33,15 @@ class ResponseBody:
 
     def start(self, content_encoding: str) -> None:
         """Start again with the value of a `Content-Encoding` header."""
-        name = content_encoding.strip().lower().removeprefix("x-")
-        if name not in ("", "identity", "gzip"):
+        names = [name.strip().removeprefix("x-") for name in content_encoding.lower().split(",")]
+        names = [name for name in names if name not in ("", "identity")]
+        if names not in ([], ["gzip"], ["deflate"]):
             raise UnusableResponse(f"its content encoding is not supported: {content_encoding[:60]!r}")
         self.received = 0
         self.content_encoding = content_encoding
         self._content = bytearray()
-        self._inflater = zlib.decompressobj(_GZIP_BITS) if name == "gzip" else None
+        self._is_deflate = names == ["deflate"]
+        self._inflater = zlib.decompressobj(_GZIP_BITS) if names else None
 
     @property
     def is_full(self) -> bool:
@@ -69,9 +73,12 @@ class ResponseBody:
         if self._inflater is None:
             yield data
             return
+        if self._is_deflate and data and self.received == len(data):
+            # Deflate has the header of zlib (its first byte is 0x78 with the usual window), or none.
+            self._inflater = zlib.decompressobj(zlib.MAX_WBITS if data[0] & 0x0F == _ZLIB_METHOD else -zlib.MAX_WBITS)
         while data:
             if self._inflater.eof:
-                if not data.startswith(_GZIP_MAGIC):
+                if self._is_deflate or not data.startswith(_GZIP_MAGIC):
                     return  # trailing bytes have no meaning
                 self._inflater = zlib.decompressobj(_GZIP_BITS)
             yield self._inflater.decompress(data, _PIECE_BYTES)

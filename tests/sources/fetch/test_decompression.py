@@ -3,7 +3,9 @@
 import gzip
 import random
 import tracemalloc
+import zlib
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -18,6 +20,9 @@ PACKINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "identity": ("identity", bytes),
     "gzip": ("gzip", gzip.compress),
     "x-gzip": ("X-Gzip", gzip.compress),
+    "list": ("gzip, identity", gzip.compress),
+    "deflate": ("deflate", zlib.compress),
+    "raw deflate": ("Identity, Deflate", partial(zlib.compress, wbits=-zlib.MAX_WBITS)),
 }
 
 
@@ -48,12 +53,13 @@ def test_several_compressed_members_are_one_content(step: int) -> None:
     assert _unpacked("gzip", packed, step) == b"one two"
 
 
-def test_a_decompression_bomb_stops_at_the_limit() -> None:
+@pytest.mark.parametrize(("packing", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_a_decompression_bomb_stops_at_the_limit(packing: str, pack: Callable[[bytes], bytes]) -> None:
     """A body that decompresses to forty megabytes needs only the memory of the limit and one piece."""
-    bomb = gzip.compress(bytes(40_000_000))
+    bomb = pack(bytes(40_000_000))
     tracemalloc.start()
     with pytest.raises(UnusableResponse, match="larger than 1 MB"):
-        _unpacked("gzip", bomb, step=10**9)
+        _unpacked(packing, bomb, step=10**9)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
@@ -81,7 +87,7 @@ def test_later_damage_is_an_error() -> None:
         _unpacked("gzip", bytes(packed))
 
 
-@pytest.mark.parametrize("packing", ["sdch", "gzip, br", "compress", "deflate", "br"])
+@pytest.mark.parametrize("packing", ["sdch", "gzip, br", "compress", "gzip, deflate", "br"])
 def test_an_unsupported_content_encoding_is_an_error(packing: str) -> None:
     """Unknown encodings and combinations are reported by name."""
     with pytest.raises(UnusableResponse, match="is not supported"):
@@ -91,6 +97,7 @@ def test_an_unsupported_content_encoding_is_an_error(packing: str) -> None:
 def test_trailing_bytes_are_ignored() -> None:
     """Bytes after the end of a compressed body are ignored."""
     assert _unpacked("gzip", gzip.compress(b"all") + b"more") == b"all"
+    assert _unpacked("deflate", zlib.compress(b"all") + b"more") == b"all"
 
 
 def test_a_body_can_be_truncated() -> None:
