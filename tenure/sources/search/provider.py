@@ -24,7 +24,7 @@ MAX_SNIPPET_LENGTH: Final = 1_000
 """Maximum length of a snippet: fifty results stay far below the size limit of an activity result."""
 
 _DAYS: Final[dict[TimeRange, int]] = {"day": 1, "week": 7, "month": 31, "year": 366}
-_TAG: Final = re.compile(r"</?([A-Za-z][\w:-]*)[^<>]*>|<!--.*?-->", re.DOTALL)
+_TAG: Final = re.compile(r"</?([A-Za-z][\w:-]*+)[^<>]*+>|<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _LANGUAGE: Final = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]{1,8})*")
 _INLINE: Final = frozenset({"a", "b", "em", "i", "mark", "span", "strong", "sub", "sup"})
 
