@@ -146,7 +146,10 @@ STEERING: Final = (
             ),
             ('signal --workflow-id my-run --name budget --input \'{"max_calls": 500, "max_seconds": 7200}\'', SENT),
             ("signal --workflow-id my-run --name answer --input '\"The second version.\"'", SENT),
-            ('update execute --workflow-id my-run --name steer --input \'{"name": "pause"}\'', "…No new work starts until it is resumed…"),
+            (
+                'update execute --workflow-id my-run --name steer --input \'{"name": "pause"}\'',
+                "…No new work starts until it is resumed…",
+            ),
             ("signal --workflow-id my-run --name pause", SENT),
             ("signal --workflow-id my-run --name resume", SENT),
             ("signal --workflow-id my-run --name approve", SENT),
