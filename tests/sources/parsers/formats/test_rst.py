@@ -213,4 +213,4 @@ def test_a_chain_of_marks_is_kept_as_it_is(part: str) -> None:
 
     assert document.title == document.author == chain
     assert document.text == f"- Author: {chain}\n\n# {chain}\n\nSee this ({chain}) of {url} and the-next-one."
-    assert time.process_time() - started < 3.0  # 0.1 s; the patterns of docutils take minutes
+    assert time.process_time() - started < 3.0  # 0.1 s
