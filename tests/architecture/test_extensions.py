@@ -226,7 +226,7 @@ def test_a_run_uses_plugins(plugin_home: Home, provider: FakeSearchServer, tmp_p
     assert quotes and not any("-->" in quote for quote in quotes)
     role = result.usage.by_role["keyword_extractor"]
     assert role.calls and role.models == ("offline",)
-    batches = [request["searches"] for name, request in activities if name == "search_passages"]
+    batches = [searches for name, searches in activities if name == "search_passages"]
     queries = [search["query"] for batch in batches for search in batch]
     assert any(re.fullmatch(r"(.+) is, \1 means", query) for query in queries), queries
     assert provider.requests and provider.requests[0].headers["authorization"] == "Bearer secret"
