@@ -82,7 +82,7 @@ PURE_PACKAGES: Final = ("tenure.algorithms.", "tenure.contracts.", "tenure.roles
 UNBUILT_TYPES: Final = {
     "part of a parsed text: the function that parses the text is called": """ast. builtins.CalamineWorkbook docutils.
         docx. lxml. markdown_it. pptx. pydantic_core. pypdfium2. re.Match tenure.sources.parsers.formats.rst.
-        zipfile.""".split(),
+        tenure.sources.search.feeds._Element zipfile.""".split(),
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack pyarrow. tenure.knowledge.
         tenure.sources.tables.sql_engine.""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
