@@ -7,12 +7,12 @@ reader. It does so for files and pipes as well, since their content is shown lat
 import os
 import stat
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tenure.algorithms.text.printable import escape_control_characters, escape_json, format_json
+from tenure.files.replacing import replace_file
 from tenure.runs.errors import InvalidRequest, TenureError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
                 file.write(content)
         else:
-            _replace_file(Path(os.path.realpath(path)), content, private=private)
+            replace_file(Path(os.path.realpath(path)), content, private=private)
     except OSError as error:
         raise TenureError(f"{path} cannot be written ({error.strerror}): choose another file with -o") from error
 
@@ -147,26 +147,3 @@ def _is_stream(path: Path) -> bool:
         if os.path.samestat(status, os.fstat(1)):
             return True
     return not stat.S_ISREG(status.st_mode)
-
-
-def _replace_file(path: Path, content: bytes, *, private: bool) -> None:
-    former = path.stat() if os.path.lexists(path) else None
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            if former and os.geteuid() == 0:
-                os.fchown(descriptor, former.st_uid, former.st_gid)
-            if not private:
-                os.fchmod(descriptor, stat.S_IMODE(former.st_mode) if former else 0o666 & ~_umask())
-        Path(draft).replace(path)
-    except OSError:
-        Path(draft).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    """Return the process's umask, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

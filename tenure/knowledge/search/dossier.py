@@ -138,8 +138,11 @@ def _read_around(
     others: dict[ChunkId, list[_ChunkPosition]] = {}
     for ref in selection.chosen.values():
         document = places.get(ref.source, [])
-        table = _list_table(document, ref.chunk, MAX_TABLE_CHUNKS if ref.chunk in strong else CUT_TABLE_CHUNKS)
-        near = _list_page(document, here) or _list_adjacent(document, ref.chunk) if ref.chunk in strong else []
+        at = next((n for n, place in enumerate(document) if place.chunk == ref.chunk), None)
+        if at is None:  # deleted meanwhile
+            continue
+        table = _list_table(document, at, MAX_TABLE_CHUNKS if ref.chunk in strong else CUT_TABLE_CHUNKS)
+        near = _list_page(document, here) or _list_adjacent(document, at) if ref.chunk in strong else []
         (tables if table else others)[ref.chunk] = [place for place in table or near if place.chunk not in here]
     wanted = tables | others
     refs = {
@@ -177,31 +180,20 @@ def _list_page(document: Sequence[_ChunkPosition], here: set[ChunkId]) -> list[_
     return list(document) if is_short and sum(place.chunk in here for place in document) > 1 else []
 
 
-def _list_adjacent(document: Sequence[_ChunkPosition], chunk: ChunkId) -> list[_ChunkPosition]:
+def _list_adjacent(document: Sequence[_ChunkPosition], at: int) -> list[_ChunkPosition]:
     """Return the next chunk and then the one before, as far as they are under the same heading."""
-    at = _find(document, chunk)
-    if at < 0:
-        return []
     near = [*document[at + 1 : at + 2], *document[max(at - 1, 0) : at]]
     return [place for place in near if place.headings == document[at].headings]
 
 
-def _list_table(document: Sequence[_ChunkPosition], chunk: ChunkId, most: int) -> list[_ChunkPosition]:
+def _list_table(document: Sequence[_ChunkPosition], at: int, most: int) -> list[_ChunkPosition]:
     """Return the other chunks of a table, at most some after the chunk and before it; nothing outside of a table."""
-    first = at = _find(document, chunk)
-    if at < 0:
-        return []
-    last = at + 1
+    first, last = at, at + 1
     while first > 0 and document[first].continues_table and at - first < most:
         first -= 1
     while last < len(document) and document[last].continues_table and last - at <= most:
         last += 1
     return [*document[at + 1 : last], *reversed(document[first:at])]
-
-
-def _find(document: Sequence[_ChunkPosition], chunk: ChunkId) -> int:
-    """Return the position of a chunk in its document; -1 for one that is gone."""
-    return next((n for n, place in enumerate(document) if place.chunk == chunk), -1)
 
 
 def _build(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tenure.contracts.result.result import Result
 from tenure.files.opening import FileRefused, open_file
+from tenure.files.replacing import replace_file
 from tenure.installation import PROGRAM
 from tenure.runs.errors import InvalidRequest, TenureError
 
@@ -60,7 +61,8 @@ def write_files(result: Result, folder: Path | None = None) -> tuple[Path, ...]:
     written: list[_Change] = []
     try:
         for change in changes:
-            _replace(change.target, change.after)
+            change.target.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(change.target, change.after)
             written.append(change)
     except OSError as error:
         for change in written:
@@ -90,11 +92,11 @@ def _plan(result: Result, folder: Path | None) -> Iterator[_Change]:
     root = folder.resolve() if folder else _find_root(result)
     stale: list[str] = []
     for file in result.files:
-        # Results of others can be imported: none of them changes a file that programs read at their start.
-        if folder is None and any(part.startswith(".") for part in file.path.split("/")):
-            raise InvalidRequest(f"{file.path} is a hidden file and is written only with --to DIR")
         original = originals.get(file.path)
         target = Path(original.origin) if original and folder is None else _locate(root, file.path)
+        # Results of others can be imported: none of them changes a file that programs read at their start.
+        if folder is None and any(part.startswith(".") for part in target.parts):
+            raise InvalidRequest(f"{target} is hidden and is written only with --to DIR")
         before, after = _read(target), file.text.encode()
         if before is not None and before.startswith(_MARK):
             after = _MARK + after
@@ -150,28 +152,11 @@ def _read(path: Path) -> bytes | None:
         raise TenureError(f"{path} cannot be read ({error.strerror}): no file is changed") from error
 
 
-def _replace(target: Path, content: bytes) -> None:
-    """Replace a file in one step, with its permissions."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
-    new = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        new.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~umask)
-        new.replace(target)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
-
-
 def _restore(change: _Change) -> None:
     if change.before is None:
         change.target.unlink()
     else:
-        _replace(change.target, change.before)
+        replace_file(change.target, change.before)
 
 
 def commit_to_branch(result: Result, branch: str, folder: Path | None = None) -> str:

@@ -17,6 +17,7 @@ from tenure.contracts.result.programs import (
     SourceFile,
 )
 from tenure.contracts.result.result import Result
+from tenure.files.replacing import replace_file
 from tenure.report.assemble import assemble_result
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.programs import write_back
@@ -86,14 +87,13 @@ def test_a_file_that_has_changed_is_left_alone(solution: Path) -> None:
 def test_a_failure_in_between_changes_no_file(solution: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the second file cannot be written, the first one is as it was."""
     result = build_result(read(solution), solution=AFTER, helper="A = 1\n")
-    replace = write_back._replace
 
     def fail_for_helper(target: Path, content: bytes) -> None:
         if target.name == "helper.py":
             raise OSError(28, "No space left on device", str(target))
-        replace(target, content)
+        replace_file(target, content)
 
-    monkeypatch.setattr(write_back, "_replace", fail_for_helper)
+    monkeypatch.setattr(write_back, "replace_file", fail_for_helper)
     with pytest.raises(TenureError, match=r"helper\.py cannot be written \(No space left on device\)"):
         write_files(result)
     assert solution.read_text() == BEFORE
@@ -117,10 +117,13 @@ def test_hidden_files_need_a_folder(solution: Path, tmp_path: Path) -> None:
     result = build_result(read(solution), solution=AFTER)
     result = result.model_copy(update={"files": (*result.files, file)})
 
-    with pytest.raises(InvalidRequest, match="is a hidden file"):
-        write_files(result)
-    assert solution.read_text() == BEFORE
-    solution.write_text(BEFORE)
+    elsewhere = solution.rename(solution.parent / ".profile")
+    disguised = OriginalFile(path="solution.py", text=BEFORE, origin=str(elsewhere))
+
+    for one in (result, build_result(disguised, solution=AFTER)):
+        with pytest.raises(InvalidRequest, match="is hidden"):
+            write_files(one)
+    assert elsewhere.read_text() == BEFORE
     assert tmp_path / "new" / file.path in write_files(result.model_copy(update={"originals": ()}), tmp_path / "new")
 
 

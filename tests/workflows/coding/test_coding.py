@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from tenure.contracts.knowledge.memory import Memory
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile, SandboxSelfTest
@@ -10,8 +12,19 @@ from tests.conftest import Serving
 from tests.histories.recorder import wait_for_signal
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import slow
-from tests.support.worlds import KITCHEN, Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
-from tests.workflows.run.test_run_memory import Forgetful, memory_of, remembered
+from tests.support.worlds import (
+    KITCHEN,
+    Held,
+    KnownMemories,
+    Line,
+    MemoryKnowledge,
+    Reply,
+    ScriptedChat,
+    in_turn,
+    says,
+    story,
+)
+from tests.workflows.run.test_run_memory import Forgetful, memory_of, owning, remembered
 from workflows.run.agent import AgentWorkflow
 
 TESTS = (InputFile(name="test_it.py", text="from solution import f\n\n\ndef test_right():\n    assert f()\n"),)
@@ -72,14 +85,18 @@ async def test_failing_program_is_reflected_on_and_repaired(serving: Serving) ->
 
 
 @slow
-async def test_a_question_that_is_taken_for_a_program_mentions_no_earlier_research(serving: Serving) -> None:
+@pytest.mark.parametrize("memories", [Forgetful(), owning()], ids=["failing", "known"])
+async def test_a_question_that_is_taken_for_a_program_mentions_no_earlier_research(
+    serving: Serving, memories: KnownMemories
+) -> None:
     """A plain question recalls earlier runs while it is routed; a program is written without them."""
-    knowledge = MemoryKnowledge({}, memories=Forgetful())
+    knowledge = MemoryKnowledge({}, memories=memories)
     async with serving(script(), knowledge, ScriptedSandbox()) as stage:
         result = await (await stage.start(RunRequest(question="What is right?", memory=True))).result()
 
     assert (result.status, result.mode) == ("done", "CODE")
-    assert len(knowledge.memories.asked) > 1 and not any("Earlier runs" in note for note in result.notes)
+    assert len(memories.asked) > 1
+    assert not [note for note in result.notes if note.startswith(("Earlier runs", "Recalled"))]
 
 
 @slow

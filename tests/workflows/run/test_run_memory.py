@@ -258,6 +258,13 @@ async def test_no_sentence_of_one_corpus_reaches_a_run_on_another(serving: Servi
 OWNED = "The bread is baked by the Orion team."
 
 
+def owning() -> KnownMemories:
+    """Return memories with the statement of a person."""
+    owned = Memory(id="ab", kind="semantic", text=OWNED, created_at=datetime(2030, 1, 2, tzinfo=UTC))
+    scored = ScoredMemory(memory=owned, score=1, relevance=0.8, freshness=1, weight=1, use_weight=1)
+    return KnownMemories(MemorySearchReply(memories=(scored,)))
+
+
 async def test_the_statement_of_a_person_is_cited_in_the_report(serving: Serving) -> None:
     """The writer reads a statement of a person as such and can cite it, even if no document concerns the question."""
 
@@ -266,9 +273,7 @@ async def test_the_statement_of_a_person_is_cited_in_the_report(serving: Serving
         said = f"By the statement of a person, {OWNED[0].lower()}{OWNED[1:-1]}"
         return f"# The bakers\nAnswer: Orion team\n\n{said} [{numbers[0]}]."
 
-    owned = Memory(id="ab", kind="semantic", text=OWNED, created_at=datetime(2030, 1, 2, tzinfo=UTC))
-    scored = ScoredMemory(memory=owned, score=1, relevance=0.8, freshness=1, weight=1, use_weight=1)
-    knowledge = MemoryKnowledge({}, memories=KnownMemories(MemorySearchReply(memories=(scored,))))
+    knowledge = MemoryKnowledge({}, memories=owning())
     chat = ScriptedChat(story(report_writer=write))
     question = "Who bakes the bread?"
     limits = LIMITS.model_copy(update={"has_model": True, "effort": "simple"})
@@ -327,16 +332,6 @@ async def test_preferences_are_not_said_to_be_applied_without_a_model(serving: S
     assert any(PREFERENCES[1] in note for note in result.notes)
     assert not any("references" in note for note in alone.notes)
     assert sorted(request.include_preferences for request in knowledge.memories.asked) == [False, True]
-
-
-async def test_what_no_answer_uses_is_not_reported(serving: Serving) -> None:
-    """A plain calculation recalls in the background, and its report says nothing of it."""
-    knowledge = preferring()
-    async with serving(None, knowledge) as stage:
-        result = await (await stage.start(REQUEST.model_copy(update={"question": "What is 15 % of 2,400?"}))).result()
-
-    assert result.short_answer and result.short_answer.text == "360"
-    assert not [note for note in result.notes if "references" in note or note.startswith(("Recalled", "Earlier runs"))]
 
 
 @slow
