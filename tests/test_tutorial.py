@@ -12,9 +12,9 @@ import pytest
 
 from tests.cli.conftest import ROOT, no_stack
 from tests.support.homes import Home
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
 from tests.support.waiting import block_until
-from tests.temporal.stack.conftest import free_ports
 
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TUTORIAL, re.MULTILINE | re.DOTALL)

@@ -16,7 +16,7 @@ import pytest
 from tenure.cli import main as client
 from tenure.settings import Settings
 from tenure.temporal.stack import local
-from tests.temporal.stack.conftest import free_ports
+from tests.support.ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 

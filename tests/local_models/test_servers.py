@@ -12,7 +12,7 @@ import pytest
 from tenure.local_models import servers
 from tenure.local_models.servers import LocalServer, find_servers
 from tests.model_server import ModelServer
-from tests.temporal.stack.conftest import free_ports
+from tests.support.ports import free_ports
 
 Parts = Callable[[], Iterable[bytes]]
 

@@ -18,8 +18,8 @@ from tests.cli.conftest import ROOT, no_stack
 from tests.manual.pages import list_commands, read_manual
 from tests.manual.steps import CHAPTERS, ELSEWHERE, NOT_RUN, OTHERS, START, STEPS, Step
 from tests.support.homes import Home
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import free_ports
 from tests.test_tutorial import build_pattern
 
 MEMORY_ID = "026af961a8050dce9599fe66"

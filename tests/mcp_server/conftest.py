@@ -23,7 +23,7 @@ from tenure.temporal.gate.access_key import load_key
 from tenure.temporal.gate.http_server import serve_app
 from tests.cli.conftest import ROOT, CommandLine, running
 from tests.mcp_server.task_client import Tasks
-from tests.temporal.stack.conftest import free_ports
+from tests.support.ports import free_ports
 
 __all__ = ["running"]
 

@@ -13,7 +13,7 @@ from tenure.settings import Settings
 from tenure.site.server import make_link, open_listener, serve
 from tenure.temporal.gate.access_key import load_key
 from tests.cli.conftest import CommandLine, running
-from tests.temporal.stack.conftest import free_ports
+from tests.support.ports import free_ports
 
 __all__ = ["running"]
 

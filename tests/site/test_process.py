@@ -14,8 +14,8 @@ import pytest
 from tenure.site.process import MAX_FAILED_STARTS
 from tests.cli.conftest import ROOT, no_stack
 from tests.support.homes import Home
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import free_ports
 
 
 @slow

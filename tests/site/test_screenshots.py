@@ -14,8 +14,8 @@ from playwright.async_api import Page, async_playwright
 from tests.cli.conftest import no_stack
 from tests.support.chromium import CHROMIUM, needs_chromium
 from tests.support.homes import Home
+from tests.support.ports import free_ports
 from tests.support.tiers import exhaustive
-from tests.temporal.stack.conftest import free_ports
 
 IMAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "images"
 FOLDER_VARIABLE: Final = "TENURE_SCREENSHOTS"

@@ -3,12 +3,13 @@
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.support.ports import free_ports
 
 USER = "reader"
 
@@ -33,7 +34,7 @@ def postgres(*statements: str) -> Iterator[str]:
     assert programs is not None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        data, port = folder / "data", _free_port()
+        data, port = folder / "data", free_ports(1)[0]
         as_user = _unprivileged(folder)
         _run(*as_user, str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", USER, "--no-sync")
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
@@ -61,9 +62,3 @@ def _unprivileged(folder: Path) -> list[str]:
 def _run(*command: str) -> None:
     # The server keeps its output open, so that reading a pipe would block until it ends.
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=60)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

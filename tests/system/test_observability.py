@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import socket
 import urllib.request
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -20,6 +19,7 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.metrics import ALL_METRICS
 from tests.architecture.promql import find_faults, parse_scrape, read_expressions
 from tests.model_server import Fault, ModelServer
+from tests.support.ports import free_ports
 from tests.support.servers.otlp import Collector, ReceivedSpan
 from tests.support.servers.temporal_server import run_temporal_server
 from tests.support.tiers import slow
@@ -33,13 +33,6 @@ SECRET = "rennet"
 """Word of the documents and of no configuration."""
 
 PRICES = "[models.gpt-5]\ninput = 1.0\noutput = 10.0\n"
-
-
-def free_port() -> int:
-    """Return a port that no program listens on."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return int(unused.getsockname()[1])
 
 
 def scrape(port: int, timeout: float = 30) -> str:
@@ -84,7 +77,7 @@ async def own_server() -> AsyncIterator[Client]:
 @pytest.fixture(scope="module")
 async def observed(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Observed]:
     """Run a worker process with metrics, traces and JSON logs, a run whose model fails twice, and a broken request."""
-    folder, port = tmp_path_factory.mktemp("observed"), free_port()
+    folder, port = tmp_path_factory.mktemp("observed"), free_ports(1)[0]
     (folder / "prices.toml").write_text(PRICES)
     # A server of its own: it is bound to the knowledge base of this folder.
     async with run_temporal_server() as server:
@@ -233,7 +226,7 @@ def test_every_log_line_of_an_activity_names_it(observed: Observed) -> None:
 
 async def test_two_workers_of_a_home_serve_metrics_on_two_ports(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """A successor that starts before its predecessor has ended takes the next port, and its log names it."""
-    port = free_port()
+    port = free_ports(1)[0]
     with ModelServer() as model:
         environment = around(model, server.client, tmp_path, TENURE_METRICS_PORT=str(port))
         async with worker_process(environment, tmp_path / "first.log"):
@@ -249,7 +242,7 @@ async def test_two_workers_of_a_home_serve_metrics_on_two_ports(server: Workflow
 async def test_a_stopped_worker_answers_no_scrape(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Prometheus sees a process that the system has stopped as down, and as up when it continues."""
     with ModelServer() as model:
-        environment = around(model, server.client, tmp_path, TENURE_METRICS_PORT=str(free_port()))
+        environment = around(model, server.client, tmp_path, TENURE_METRICS_PORT=str(free_ports(1)[0]))
         async with worker_process(environment, tmp_path / "worker.log") as process:
             port = await serving(tmp_path / "worker.log")
             process.send_signal(signal.SIGSTOP)
@@ -264,7 +257,7 @@ async def test_a_stopped_worker_answers_no_scrape(server: WorkflowEnvironment, t
 
 async def test_a_run_without_a_model_is_counted_as_such(own_server: Client, tmp_path: Path) -> None:
     """Fallbacks have an outcome of their own and no tokens; a run without a tracer logs no trace."""
-    port = free_port()
+    port = free_ports(1)[0]
     with ModelServer() as model:
         environment = around(model, own_server, tmp_path, TENURE_METRICS_PORT=str(port), TENURE_LOG_FORMAT="json")
         for name in model.environment:

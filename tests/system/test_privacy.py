@@ -9,8 +9,8 @@ import pytest
 from tenure.encryption_keys import KEY_BYTES
 from tests.model_server import Fault, ModelServer
 from tests.support.homes import Home, modelled_home
+from tests.support.ports import free_ports
 from tests.support.tiers import exhaustive, slow
-from tests.temporal.stack.conftest import free_ports
 
 API_KEY = "sk-planted-7f3a9c1e5b8d"
 ENCRYPTION_KEY = base64.b64encode(bytes(range(KEY_BYTES))).decode()

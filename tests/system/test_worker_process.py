@@ -38,10 +38,10 @@ from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS
 from tenure.temporal.stack import local
 from tests.model_server import ModelServer
 from tests.support.homes import home
+from tests.support.ports import free_ports
 from tests.support.tiers import exhaustive, slow
 from tests.support.waiting import WAIT_SECONDS, wait_until
 from tests.system.test_durability import around, finished, in_flight, of_roles, started, worker_process
-from tests.temporal.stack.conftest import free_ports
 from worker import GRACEFUL_SHUTDOWN_TIMEOUT
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE

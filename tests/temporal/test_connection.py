@@ -21,8 +21,8 @@ from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.gate.access_key import HOST, load_key
 from tests.support.other_user import OTHER_USER, needs_root
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import free_ports
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from temporalio.runtime import Runtime
 from tenure.settings import Settings
 from tenure.temporal.connection import ServerUnreachable
 from tenure.temporal.owners import connect_owners, find_owner_fault
+from tests.support.ports import free_ports
 from tests.temporal.gate.test_owner_relay import Gated, gated
-from tests.temporal.stack.conftest import free_ports
 from tests.temporal.test_owner_payloads import TOKENS
 
 __all__ = ["gated"]

@@ -24,7 +24,7 @@ from tenure.temporal import codec_server
 from tenure.temporal.codec_server import CodecServer, RemoteAccess
 from tenure.temporal.gate.access_key import load_key
 from tenure.temporal.gate.http_server import Timeouts
-from tests.temporal.stack.conftest import free_ports
+from tests.support.ports import free_ports
 from tests.temporal.test_codec_server import CODEC, KEYS, PLAIN, as_json, sealed
 
 NAME = "codec.example"

@@ -31,7 +31,7 @@ from tenure.contracts.sandbox import InputFile
 from tenure.settings import Settings
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.stack.server import build_command, find_binary
-from tests.temporal.stack.conftest import free_ports
+from tests.support.ports import free_ports
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 

@@ -11,8 +11,8 @@ from tenure.settings import Settings
 from tests.local_models.test_choice import build_settings
 from tests.local_models.test_servers import get_port, search_only
 from tests.model_server import ModelServer
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import free_ports
 
 
 def test_owners_that_are_not_served_are_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

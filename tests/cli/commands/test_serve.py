@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from tests.cli.conftest import CommandLine
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import free_ports
 
 pytestmark = slow
 

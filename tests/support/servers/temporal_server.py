@@ -4,7 +4,6 @@ The SDK's `WorkflowEnvironment.start_local` gives a server five seconds, too few
 """
 
 import asyncio
-import socket
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +16,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.stack.server import find_binary
+from tests.support.ports import free_ports
 from workflows.runtime.search_attributes import ALL
 
 SERVER_OPTIONS = tuple(
@@ -91,8 +91,7 @@ async def run_temporal_server(
         async with asyncio.timeout(_START_SECONDS):
             client = None
             while client is None:  # another program may take the port in between
-                with socket.create_server(("127.0.0.1", 0)) as free:
-                    port: int = free.getsockname()[1]
+                (port,) = free_ports(1)
                 process = await asyncio.create_subprocess_exec(
                     *(str(find_binary()), "server", "start-dev", "--headless", "--port", str(port)),
                     *("--log-level", "error", *attributes, *options),

@@ -18,8 +18,9 @@ from temporalio.service import RPCError
 from tenure.settings import Settings
 from tenure.temporal.stack import local
 from tests.support.chromium import CHROMIUM, needs_chromium
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import IDLE_WORKER, free_ports
+from tests.temporal.stack.conftest import IDLE_WORKER
 
 pytestmark = [needs_chromium, slow]
 

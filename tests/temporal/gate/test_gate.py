@@ -26,8 +26,9 @@ from tenure.temporal.stack import local
 from tenure.temporal.stack.local import StackStatus
 from tenure.temporal.stack.server import find_binary
 from tests.support.other_user import needs_root, run_as_other_user
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import IDLE_WORKER, free_ports
+from tests.temporal.stack.conftest import IDLE_WORKER
 
 pytestmark = [slow, pytest.mark.skipif(sys.platform != "linux", reason="only Linux isolates the server")]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.temporal.stack.conftest import free_ports
+from tests.support.ports import free_ports
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "tenure.temporal.gate.standalone"]

@@ -19,8 +19,8 @@ from tenure.temporal.encryption import EncryptionCodec
 from tenure.temporal.gate.access import AccessPolicy
 from tenure.temporal.gate.http_server import serve_app
 from tenure.temporal.gate.web_ui import MAX_CODEC_BYTES, build_web_ui
+from tests.support.ports import free_ports
 from tests.temporal.gate.conftest import exchange, status_of
-from tests.temporal.stack.conftest import free_ports
 
 KEY = "ab" * 32
 

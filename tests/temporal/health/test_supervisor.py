@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import free_ports
 
 ROOT = Path(__file__).parents[3]
 

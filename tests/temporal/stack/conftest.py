@@ -1,15 +1,14 @@
 """Homes with free ports, and a worker that does nothing but live, for tests of the local stack."""
 
-import socket
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tenure.settings import Settings
 from tenure.temporal.stack import local
+from tests.support.ports import free_ports
 
 IDLE_WORKER = """\
 import os, signal, sys
@@ -22,14 +21,6 @@ signal.signal(signal.SIGTERM, hand_back)
 print("working for", os.environ["TENURE_HOME"], flush=True)
 signal.pause()
 """
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 @pytest.fixture

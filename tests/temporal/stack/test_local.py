@@ -16,9 +16,9 @@ from tenure.settings import Settings
 from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.record import FILE, ProcessRecord, StackRecord, clear, load, save
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
 from tests.support.waiting import block_until
-from tests.temporal.stack.conftest import free_ports
 
 ELSEWHERE = "temporal.invalid:7233"
 """Address of a server that is not this home's; nothing here connects to it."""

@@ -20,8 +20,8 @@ from tenure.temporal.stack.backup import create_backup
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.local_model import get_model_log, wait_until_loaded
 from tenure.temporal.stack.record import load
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import free_ports
 
 ELSEWHERE = "temporal.invalid:7233"
 """Address of a server that is not this home's; nothing here connects to it."""

@@ -13,8 +13,8 @@ from tenure.installation import ROOT, find_package
 from tenure.settings import Settings
 from tenure.temporal.stack import local, processes
 from tenure.temporal.stack.record import load
+from tests.support.ports import free_ports
 from tests.support.tiers import slow
-from tests.temporal.stack.conftest import free_ports
 
 ELSEWHERE = "temporal.invalid:7233"
 """Address of a server that is not this home's; nothing here connects to it."""
