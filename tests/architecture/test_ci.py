@@ -1,8 +1,12 @@
 """Test that the continuous integration runs the commands of the README."""
 
+import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / ".ci" / "run"
@@ -16,7 +20,53 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     lines = [line.strip() for block in blocks for line in block.splitlines() if "pytest" in line]
     command = lines[0].split(" && ")[-1]
 
-    assert f"\n{command} --slow || failed=1\n" in SCRIPT.read_text(encoding="utf-8")
+    assert f"\n{command} --slow ||" in SCRIPT.read_text(encoding="utf-8")
+
+
+# A stub of uv: pytest ends with the first code and leaves the failed tests; its repetition ends with the second.
+UV = """#!/bin/sh
+case "$*" in
+    *--last-failed*) echo "again"; exit {second} ;;
+    *pytest*)
+        mkdir -p .pytest_cache/v/cache
+        printf '{failed}' >.pytest_cache/v/cache/lastfailed
+        exit {first} ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "failed", "second", "again", "code"),
+    [
+        (0, 0, 0, False, 0),
+        (1, 2, 0, True, 0),
+        (1, 2, 1, True, 1),
+        (1, 6, 0, False, 1),  # too many for a coincidence
+        (2, 1, 0, False, 1),  # interrupted
+    ],
+)
+def test_a_few_failed_tests_run_once_more(
+    tmp_path: Path, first: int, failed: int, second: int, again: bool, code: int
+) -> None:
+    """A change lands if its few failed tests pass one at a time, and never after a crash or many failures."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(SCRIPT, tmp_path / ".ci" / "run")
+    listed = "".join(f'"test {number}": true,\\n' for number in range(failed))
+    programs = {"uv": UV.format(first=first, second=second, failed=listed), "chromium": "#!/bin/sh\n"}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+
+    ended = subprocess.run(
+        ["bash", tmp_path / ".ci" / "run"],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == code
+    assert ("again" in ended.stdout.splitlines()) is again
 
 
 def test_ci_script_is_executable_bash() -> None:
