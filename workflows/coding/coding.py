@@ -8,16 +8,14 @@ Finishing, cancelling and an exhausted budget all end with the best program so f
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
+from temporalio.exceptions import ActivityError
 
 from workflows.coding.program_tester import ProgramTester, split_tests
 from workflows.runtime.clients import ActivityClients
-from workflows.runtime.control import ControllableWorkflow
-from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import MODEL_BUDGETS
+from workflows.runtime.partial_result import PartialResultWorkflow
 from workflows.runtime.progress import UNHEARD
 
 with workflow.unsafe.imports_passed_through():
@@ -48,7 +46,7 @@ MAX_PASSAGES = 12
 
 
 @workflow.defn
-class CodingWorkflow(ControllableWorkflow):
+class CodingWorkflow(PartialResultWorkflow):
     """Workflow that writes a program and repairs it until its tests pass."""
 
     @workflow.init
@@ -58,8 +56,6 @@ class CodingWorkflow(ControllableWorkflow):
         self.request = request
         self.clients = ActivityClients(self, request.limits, question=request.question, run=request.run)
         self.tester = ProgramTester(self.clients, request)
-        self.cancelled = False
-        self.main: asyncio.Task[None] | None = None
         self.sandbox = SandboxSelfTest(usable=False, message="")
         self.specification = TestWriterOutput(specification="", task="program", tests=())
         self.tests: tuple[InputFile, ...] = request.tests
@@ -74,23 +70,15 @@ class CodingWorkflow(ControllableWorkflow):
         self.feedback_counts: dict[int, int] = {}
         self.has_no_candidates = False
         self.notes: list[str] = []
-        self.failure = ""
 
     @workflow.run
     async def run(self, request: CodingRequest) -> ReportDraft:
         """Write programs until one passes, the attempts are used up, or a person stops the run."""
-        self.main = asyncio.create_task(self._execute_phases())
-        if self.cancelled:
-            self.main.cancel()
         try:
-            await self.main
-        except (asyncio.CancelledError, ActivityError) as error:
-            # A cancelled activity that was waited for directly ends in an error of its own kind.
-            if not (self.cancelled and is_cancelled_exception(error)):
-                if is_cancelled_exception(error) or not self.attempts:
-                    await self.clients.progress.fail(revision=self.generation)
-                    raise
-                self.failure = describe_failure(error)  # the programs so far are delivered
+            await self.run_phases(self._execute_phases())
+        except (asyncio.CancelledError, ActivityError):
+            await self.clients.progress.fail(revision=self.generation)
+            raise
         progress = await self.clients.progress.finish(
             phase="compose", revision=self.generation, last="the program is delivered"
         )
@@ -98,13 +86,10 @@ class CodingWorkflow(ControllableWorkflow):
             self.notes.append(UNHEARD)
         return self._build_draft().model_copy(update={"progress": progress})
 
-    @workflow.signal(description="Stop immediately and deliver the best program so far.")
-    async def cancel(self, *ignored: Any) -> None:
-        """Stop immediately and deliver the programs tested so far."""
-        self.cancelled = True
-        self.change_control(paused=False, finishing=True)
-        if self.main is not None:
-            self.main.cancel()
+    @property
+    def has_result(self) -> bool:
+        """Whether a program was tested."""
+        return bool(self.attempts)
 
     async def _execute_phases(self) -> None:
         """Specify, then generate and test until the program is accepted or nothing is left to try."""

@@ -6,11 +6,8 @@ the same dossier; `tenure.algorithms.control.transitions` decides whether the re
 Feedback reaches the writer, or the next review. A finished and a cancelled run both end in a report of what there is.
 """
 
-import asyncio
-from typing import Any
-
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ActivityError
 
 from workflows.research.report_phases.dossier import open_dossier
 from workflows.research.report_phases.finalize import finalize
@@ -20,8 +17,8 @@ from workflows.research.report_phases.reason import reason
 from workflows.research.report_phases.report_context import ReportContext
 from workflows.research.report_phases.review import compare_sources, reflect
 from workflows.research.report_phases.write import write_added_sections, write_generation
-from workflows.runtime.control import ControllableWorkflow, send_signal
-from workflows.runtime.failures import describe_failure
+from workflows.runtime.control import send_signal
+from workflows.runtime.partial_result import PartialResultWorkflow
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node, compute_max_revisions
@@ -31,7 +28,7 @@ with workflow.unsafe.imports_passed_through():
 
 
 @workflow.defn
-class ResearchWorkflow(ControllableWorkflow):
+class ResearchWorkflow(PartialResultWorkflow):
     """Workflow that researches a question and writes a report."""
 
     @workflow.init
@@ -40,32 +37,23 @@ class ResearchWorkflow(ControllableWorkflow):
         super().__init__(request.control, part="report")
         self.feedback_items = list(request.feedback)
         self.context = ReportContext(self, request)
-        self.main_task: asyncio.Task[None] | None = None
 
     @workflow.run
     async def run(self, request: ResearchRequest) -> ReportDraft:
         """Run all phases until no critique is left, the revisions are used up, or a person says stop."""
-        self.main_task = asyncio.create_task(self._run_phases())
-        if self.context.state.cancelled:
-            self.main_task.cancel()
-        try:
-            await self.main_task
-        except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
-            # A cancelled activity or child that was awaited directly raises an error of its own type.
-            if not (self.context.state.cancelled and is_cancelled_exception(error)):
-                self._keep_what_is_written(error)
+        await self.run_phases(self._execute_phases())
         try:
             return await finalize(self.context)
         except ActivityError as error:
-            self._keep_what_is_written(error)
+            self.record_failure(error)
             return await finalize(self.context)
 
-    async def _run_phases(self) -> None:
+    async def _execute_phases(self) -> None:
         context = self.context
         if context.request.state is None:
             await outline(context)
         await gather(context)
-        if context.state.failure:
+        if self.failure:
             return
         await open_dossier(context)
         await reason(context)
@@ -87,23 +75,10 @@ class ResearchWorkflow(ControllableWorkflow):
             most = compute_max_revisions(limit, revisions, has_new_feedback=asked, is_finishing=self.is_finishing)
             node = choose_next_node(node, AgentState("RESEARCH", critiques, revisions=revisions), most)
 
-    def _keep_what_is_written(self, error: BaseException) -> None:
-        """Record a permanent failure, so that the what is written is delivered.
-
-        Raises:
-            BaseException: the error itself, if nothing is written or the workflow was cancelled from outside.
-        """
-        if is_cancelled_exception(error) or not self.context.state.text.claims:
-            raise error
-        self.context.update(failure=describe_failure(error))
-
-    @workflow.signal(description="Stop immediately and deliver what is written.")
-    async def cancel(self, *unused: Any) -> None:
-        """Cancel all work that is in progress; the written text is delivered."""
-        self.context.update(cancelled=True)
-        self.change_control(paused=False, finishing=True)
-        if self.main_task is not None:
-            self.main_task.cancel()
+    @property
+    def has_result(self) -> bool:
+        """Whether a text is written."""
+        return bool(self.context.state.text.claims)
 
     async def add_feedback(self, feedback: Feedback) -> None:
         """Forward feedback to the research loop; the writer and the reviews of the report read it later."""

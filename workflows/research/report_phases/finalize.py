@@ -25,7 +25,7 @@ with workflow.unsafe.imports_passed_through():
 async def finalize(context: ReportContext) -> ReportDraft:
     """Return the finished draft; the claims of a cancelled or failed run are not checked again."""
     state = context.state
-    if state.text.claims and not state.cancelled and not state.failure:
+    if state.text.claims and not context.parent.cancelled and not context.parent.failure:
         context.report_progress("compose")
         await _verify(context)
         text, unread = withdraw_gaps(context.state.text, context.state.dossier.searches, context.state.first_new)
@@ -112,14 +112,14 @@ def _assemble(context: ReportContext, line: Reasoning | None) -> ReportDraft:
 
 def choose_status(context: ReportContext) -> ResultStatus:
     """Return the status of the result."""
-    state, control = context.state, context.parent.control
-    if state.cancelled:
+    parent, control = context.parent, context.parent.control
+    if parent.cancelled:
         return "cancelled"
-    if state.failure:
+    if parent.failure:
         return "failed"
     if control.finishing and (control.exhausted is None or list_missing(context)):
         return "finished_early"
-    return "done" if state.text.claims else "no_evidence"
+    return "done" if context.state.text.claims else "no_evidence"
 
 
 def list_missing(context: ReportContext) -> tuple[str, ...]:
@@ -139,10 +139,10 @@ def list_missing(context: ReportContext) -> tuple[str, ...]:
 def describe_end(context: ReportContext, limits: RunLimits) -> str:
     """Return the reason that the work on the report ended and what it lacks, as a sentence for its readers."""
     state, control = context.state, context.parent.control
-    if state.cancelled:
+    if context.parent.cancelled:
         return "Ended because a person cancelled the run."
-    if state.failure:
-        return f"Ended because a step failed permanently: {state.failure}"
+    if context.parent.failure:
+        return f"Ended because a step failed permanently: {context.parent.failure}"
     missing = list_missing(context)
     lacks = f" Missing: {', '.join(missing)}." if missing else ""
     if control.exhausted and missing:

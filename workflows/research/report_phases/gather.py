@@ -28,5 +28,6 @@ async def gather(context: ReportContext) -> None:
     async with parent.run_child(SpiralWorkflow.run, spiral_request, child_id, request.question, known) as child:
         research: SpiralResult = await child
     context.clients.progress.report_end_of(research.progress)
+    parent.failure = research.failure
     context.state = context.state.with_research(research)
     context.clients.record.fallbacks.extend(research.state.fallbacks)

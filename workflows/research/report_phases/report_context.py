@@ -9,8 +9,8 @@ from temporalio import workflow
 
 from workflows.research.report_phases.report_state import ReportState
 from workflows.runtime.clients import ActivityClients
-from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
+from workflows.runtime.partial_result import PartialResultWorkflow
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import choose_effort
@@ -34,7 +34,7 @@ PHASES_WITH_OUTLINE = ("outline", "research", "write", "reflect", "refine", "com
 class ReportContext:
     """State and clients of one report."""
 
-    def __init__(self, parent: ControllableWorkflow, request: ResearchRequest) -> None:
+    def __init__(self, parent: PartialResultWorkflow, request: ResearchRequest) -> None:
         """Start without an outline, or with that of the run that this one forks."""
         self.parent = parent
         self.request = request

@@ -66,10 +66,6 @@ class ReportState:
     """Headings of the sections that changed by feedback, by its text."""
     has_no_critique: bool = False
     """Whether the last reflection found nothing to improve."""
-    cancelled: bool = False
-    """Whether a person cancelled the run."""
-    failure: str = ""
-    """Description of the step that failed permanently; empty if none did."""
 
     @property
     def written_sections(self) -> tuple[SectionDraft, ...]:
@@ -103,7 +99,6 @@ class ReportState:
             dossier=state.dossier,
             topics=tuple(topic.topic for topic in state.topics),
             outline_number=state.outline_number,
-            failure=research.failure,
         ).with_notes((*state.notes, *list_open_points(state)))
 
     def with_text(self, text: ReportText, feedback: Mapping[str, Sequence[str]]) -> "ReportState":
