@@ -43,7 +43,7 @@ from workflows.research.tool import Tool
 from workflows.research.tool_registry import TOOLS
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-SCHEMA: Final = ROOT / "tenure" / "report" / "result.schema.json"
+SCHEMA: Final = ROOT / "docs" / "result.schema.json"
 
 GROUPS: Final[tuple[type[BaseModel], ...]] = (
     *(HomeSettings, ConnectionSettings, StackSettings, CodecSettings, WorkerSettings, NotifierSettings),

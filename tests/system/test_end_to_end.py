@@ -176,7 +176,7 @@ def test_a_folder_of_every_family_becomes_a_cited_report(offline: Home, shelf: P
     done = offline.run("start", QUESTION, "--docs", str(shelf), "--json", "-o", str(report))
 
     assert done.returncode == 0, done.stderr
-    Draft202012Validator(json.loads((ROOT / "tenure" / "report" / "result.schema.json").read_text())).validate(
+    Draft202012Validator(json.loads((ROOT / "docs" / "result.schema.json").read_text())).validate(
         json.loads(done.stdout)
     )
     result = Result.model_validate_json(done.stdout)
