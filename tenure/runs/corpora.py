@@ -69,7 +69,7 @@ async def ask_corpora(
         TenureError: it failed.
     """
     reply = await run_corpus_workflow(session, CorpusRequest(action=action, corpus=name))
-    if name is not None and not reply.corpora and not reply.dropped:
+    if name is not None and not (reply.dropped if action == "drop" else reply.corpora):
         raise InvalidRequest(f"there is no corpus {name!r}: `{PROGRAM} corpus list` shows them")
     return reply
 

@@ -351,7 +351,7 @@ class StubCorpus:
     async def run(self, request: CorpusRequest) -> CorpusReply:
         known = request.corpus in (None, STATS.corpus)
         if request.action == "drop":
-            return CorpusReply(dropped=known)
+            return CorpusReply(corpora=() if known else (STATS,), dropped=known)
         if request.search is not None:
             return CorpusReply(passages=_find(request.search))
         return CorpusReply(corpora=(STATS,) if known else (), store=STORE if request.action == "stats" else None)

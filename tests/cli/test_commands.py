@@ -228,6 +228,9 @@ def test_corpora_are_read_listed_and_dropped(running: CommandLine, tmp_path: Pat
     assert "hybrid searches: 1,200, mean 6.2 ms, p95 9.5 ms" in table
     assert "embedding cache: 3 of 4 vectors were known (75%)" in table
     assert running("corpus", "drop", "shelf").returncode == 0
+    unknown = running("corpus", "drop", "attic")
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert "there is no corpus 'attic'" in unknown.stderr
 
 
 def test_passages_are_searched(running: CommandLine) -> None:
