@@ -54,8 +54,8 @@ RunStatus = Literal[
     "failed",
 ]
 
-ListedStatus = Literal[RunStatus, "terminated"]
-"""Status of a run in a list; the last one is known to the server only."""
+ListedStatus = Literal[RunStatus, "terminated", "timed_out"]
+"""Status of a run in a list; the last two are known to the server only."""
 
 OverlapPolicy = Literal["skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow_all"]
 """Treatment of a scheduled run while the last one is running, as Temporal names it."""

@@ -30,7 +30,7 @@ MAX_LISTED = 200
 _ENDED_BADLY = {
     WorkflowExecutionStatus.FAILED: "failed",
     WorkflowExecutionStatus.TERMINATED: "terminated",
-    WorkflowExecutionStatus.TIMED_OUT: "timed out",
+    WorkflowExecutionStatus.TIMED_OUT: "timed_out",
     WorkflowExecutionStatus.CANCELED: "cancelled",
 }
 """Ends that a workflow cannot write to its own search attributes."""
@@ -140,7 +140,8 @@ def _quote(text: str) -> str:
 def _build_status_condition(status: str) -> str:
     """Return the condition for a status; the server's status takes precedence over the run's search attribute."""
     own = f"({STATUS.name} = '{status}' AND ExecutionStatus IN ('Running', 'Completed'))"
-    ended = [end.name.title() for end, words in _ENDED_BADLY.items() if words == status]  # `CANCELED` -> `Canceled`
+    # `TIMED_OUT` is `TimedOut` in a query.
+    ended = [end.name.title().replace("_", "") for end, words in _ENDED_BADLY.items() if words == status]
     return f"{own} OR ExecutionStatus = '{ended[0]}'" if ended else own
 
 

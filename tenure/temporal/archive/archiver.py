@@ -26,7 +26,6 @@ from tenure.contracts.knowledge.archive import (
     RunDescription,
 )
 from tenure.contracts.knowledge.maintenance import UpkeepProgress
-from tenure.contracts.research.trace import WorkflowStatus
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.temporal.archive.container import VERSION, ArchivedDocument, ArchiveError, encode_run
 from tenure.temporal.histories import ServerRun, UnknownHistory, fetch_events, find_checkpoints, read_end
@@ -35,14 +34,6 @@ from workflows.runtime.search_attributes import MODE, OWNER, PHASE, STATUS
 logger = logging.getLogger(__name__)
 
 _RUN: Final = "AgentWorkflow"
-_WORDS: Final[Mapping[WorkflowStatus, str]] = {
-    "completed": "",
-    "failed": "failed",
-    "cancelled": "cancelled",
-    "terminated": "terminated",
-    "timed_out": "timed out",
-}
-"""Statuses that a workflow cannot give itself, by that of the server."""
 
 ARCHIVED_WORKFLOWS = ("AgentWorkflow", "AskWorkflow", "BatchWorkflow")
 """Workflow types whose results commands read after their end."""
@@ -181,12 +172,13 @@ def _describe_run(workflow_id: str, execution: str, chain: Sequence[Sequence[His
     for event in events:
         upsert = event.upsert_workflow_search_attributes_event_attributes
         attributes.update(upsert.search_attributes.indexed_fields)
-    question = started.memo.fields.get("question")
+    question, end = started.memo.fields.get("question"), read_end(events[-1]).status
     return RunDescription(
         execution=execution,
         id=workflow_id,
         type=started.workflow_type.name,
-        status=_WORDS[read_end(events[-1]).status] or _read_keyword(attributes, STATUS.name),
+        # Only a run that completes gives itself a status.
+        status=_read_keyword(attributes, STATUS.name) if end == "completed" else end,
         phase=_read_keyword(attributes, PHASE.name),
         mode=_read_keyword(attributes, MODE.name),
         owner=_read_keyword(attributes, OWNER.name),
