@@ -8,7 +8,7 @@ import pytest
 from tenure.algorithms.control.budget import WRITING_RESERVE_CALLS
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.budget import Price
+from tenure.contracts.run.budget import BudgetRequest, Price
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.usage import TokenUsage
 from tests.conftest import Serving
@@ -208,6 +208,25 @@ async def test_run_without_limits_requests_no_budget(serving: Serving) -> None:
         ]
     assert names
     assert "request_budget" not in names
+
+
+async def test_requests_are_numbered_across_continue_as_new(serving: Serving) -> None:
+    """A research that continues as new numbers its further budget requests on: no late grant answers a new request."""
+    limits = {**ENDLESS, "max_cycles": 6, "max_calls": 60, "max_history_events": 1}
+    async with serving(greedy(), OneByOne(KITCHEN)) as stage:
+        run = await stage.start(asked(**limits))
+        await asyncio.wait_for(run.result(), 45)
+        signals = [
+            event.workflow_execution_signaled_event_attributes
+            async for event in run.fetch_history_events()
+            if event.HasField("workflow_execution_signaled_event_attributes")
+        ]
+        payloads = [signal.input.payloads for signal in signals if signal.signal_name == "request_budget"]
+        requests = [(await stage.client.data_converter.decode(list(one), [BudgetRequest]))[0] for one in payloads]
+
+    numbers = [request.number for request in requests if request.reporter == f"{run.id}/spiral"]
+    assert len(numbers) > 1
+    assert numbers == sorted(set(numbers))
 
 
 async def test_deadline_ends_a_hanging_call(serving: Serving) -> None:

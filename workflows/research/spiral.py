@@ -146,6 +146,7 @@ class SpiralWorkflow(ControllableWorkflow):
                 "fallbacks": research_state.merge_fallbacks((*loop.state.fallbacks, *loop.clients.record.fallbacks)),
                 "usage": blank.usage,
                 "unused_budget": blank.unused_budget,
+                "budget_requests": blank.budget_requests,
             }
         )
 
@@ -154,7 +155,11 @@ class SpiralWorkflow(ControllableWorkflow):
         clients = self.loop.clients
         await clients.progress.send()
         await workflow.wait_condition(workflow.all_handlers_finished)
-        costs = {"usage": clients.record.usage, "unused_budget": clients.lease.remaining}
+        costs = {
+            "usage": clients.record.usage,
+            "unused_budget": clients.lease.remaining,
+            "budget_requests": clients.lease.request_count,
+        }
         changes = {
             "state": self._state_for_next_cycle().model_copy(update=costs),
             "feedback": tuple(self.feedback_items),

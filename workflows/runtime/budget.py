@@ -56,7 +56,8 @@ class BudgetLease:
         self._remaining = BudgetAmounts()
         self._revised = False
         self.revision = self._current_revision
-        self._request_count = 0
+        self.request_count = 0
+        """Number of the last request."""
 
     @property
     def remaining(self) -> BudgetAmounts:
@@ -64,9 +65,9 @@ class BudgetLease:
         self._void_earlier_amounts()
         return self._remaining
 
-    def restore(self, remaining: BudgetAmounts) -> None:
+    def restore(self, remaining: BudgetAmounts, request_count: int) -> None:
         """Continue with the lease of this workflow's previous history, whose requests were all answered."""
-        self._remaining = remaining
+        self._remaining, self.request_count = remaining, request_count
 
     def _void_earlier_amounts(self) -> None:
         """Forget what was granted or announced under earlier limits."""
@@ -153,13 +154,13 @@ class BudgetLease:
             self._remaining = add_amounts(remaining, add_amounts(reserved, used, -1))
 
     def _build_request(self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool) -> BudgetRequest:
-        self._request_count += 1
+        self.request_count += 1
         remaining, revised, self._revised = self.remaining, self._revised, False
         # An effort is about as much as a run needs, so no part may hold calls in advance that another needs.
         calls = 1 if self._workflow.control.budget_revision.by_effort else PREFETCH_CALLS
         return BudgetRequest(
             reporter=workflow.info().workflow_id,
-            number=self._request_count,
+            number=self.request_count,
             minimum=BudgetAmounts(**{name: max(missing, 0) for name, missing in add_amounts(minimum, remaining, -1)}),
             wanted=BudgetAmounts(**{name: amount * calls for name, amount in wanted}),
             for_writing=for_writing,

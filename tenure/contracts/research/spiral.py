@@ -284,6 +284,8 @@ class SpiralState(Contract):
     """Calls answered by a fallback."""
     unused_budget: BudgetAmounts = BudgetAmounts()
     """Budget granted and not used before the last continue-as-new."""
+    budget_requests: int = 0
+    """Number of the last budget request before the last continue-as-new."""
 
 
 class ResearchRequest(PartRequest):

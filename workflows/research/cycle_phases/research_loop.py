@@ -38,7 +38,7 @@ class ResearchLoop:
         self.state = request.state or research_state.create_initial_state(request.outline, request.outline_number)
         self.clients = ActivityClients(parent, request.limits, question=request.question, run=request.run)
         self.clients.record.usage = self.state.usage
-        self.clients.lease.restore(self.state.unused_budget)
+        self.clients.lease.restore(self.state.unused_budget, self.state.budget_requests)
         self.searched_tasks: list[CompletedTask] = []
         self.steps: tuple[StepProgress, ...] = ()
         if request.progress:
