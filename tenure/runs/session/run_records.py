@@ -227,6 +227,10 @@ async def read_archive(settings: HomeSettings, read: Callable[[Any], T], absent:
 
             with explain_archive_errors():
                 future.set_result(read(access))
+        except OSError as error:
+            future.set_exception(
+                TenureError(f"the archive at {settings.knowledge_uri} cannot be read: {error.strerror}")
+            )
         except Exception as error:
             future.set_exception(error)
 
