@@ -4,9 +4,11 @@ import asyncio
 from typing import Any
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.planning import SEARCH_KINDS
@@ -35,14 +37,21 @@ class SubagentWorkflow(ControllableWorkflow):
 
     @workflow.run
     async def run(self, request: SubagentRequest) -> SubagentResult:
-        """Search, or use earlier results; return every passage with the query that found it."""
+        """Search, or use earlier results; return every passage with the query that found it.
+
+        A task whose call fails permanently returns what it has done and found until then.
+        """
+        failure = ""
         try:
             await self._carry_out()
-        except (Exception, asyncio.CancelledError):
-            await self.clients.progress.fail(**self._describe_end())
-            raise
+        except (Exception, asyncio.CancelledError) as error:
+            if is_cancelled_exception(error) or not isinstance(error, ActivityError):
+                await self.clients.progress.fail(**self._describe_end())
+                raise
+            failure = describe_failure(error)
         progress = await self.clients.progress.finish(**self._describe_end())
         changes = {
+            "failure": failure,
             "usage": self.clients.record.usage,
             "fallbacks": tuple(self.clients.record.fallbacks),
             "progress": progress,

@@ -19,10 +19,9 @@ from tenure.contracts.research.trace import (
 
 
 def describe_task(
-    request: SubagentRequest, done: PlanStep, result: SubagentResult | None, cycle: int, plan: int
+    request: SubagentRequest, done: PlanStep, result: SubagentResult, cycle: int, plan: int
 ) -> TracedTask:
-    """Return the record of a task that has ended, with its step in the final state; a failed one has no result."""
-    result = result or SubagentResult(step=done.id)
+    """Return the record of a task that has ended, with its step in the final state."""
     found = Counter(candidate.query for candidate in result.candidates)
     return TracedTask(
         cycle=cycle,

@@ -229,6 +229,8 @@ class SubagentResult(Contract):
     """Answer of the `react` strategy, with passage numbers; not part of a report."""
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence of the `contrastive` strategy for and against a position."""
+    failure: str = ""
+    """Description of the call that failed permanently, after what was found before; empty if none did."""
     usage: Usage = Usage()
     fallbacks: tuple[FallbackRecord, ...] = ()
     """Calls answered by a fallback."""

@@ -6,9 +6,21 @@ from typing import Any
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
 from tests.roles.invalid_actions import build_action
-from tests.support.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, says, search, story
+from tests.support.worlds import (
+    FINISH,
+    KITCHEN,
+    MemoryKnowledge,
+    Reply,
+    ScriptedChat,
+    in_turn,
+    plans,
+    says,
+    search,
+    story,
+)
 from tests.workflows.research.test_effort_with_model import OUTLINE
 from tests.workflows.test_structured import GOOD, RESULT, SALES
 
@@ -72,3 +84,25 @@ async def test_tasks_with_tools_share_the_calls_of_an_effort(serving: Serving) -
     note = "“How many loaves were sold in Paris?” was searched without tools: their share of the effort is used up."
     assert note in result.notes
     assert result.usage.model_calls <= 10
+
+
+async def test_a_task_with_tools_that_fails_keeps_its_steps(serving: Serving) -> None:
+    """A model that refuses after a call fails the task; its steps and their passages stay."""
+    task = search("How many loaves were sold in Rome?", strategy="react")
+    steps = iter((QUERY,))
+
+    async def refuse(prompt: str) -> Reply:
+        for step in steps:
+            return step
+        raise RequestRejected("out of order")
+
+    chat = ScriptedChat(story(planner=in_turn(plans(task), FINISH), react=refuse))
+    async with serving(chat, Sales(dict(KITCHEN))) as stage:
+        run = await stage.start(build_request(strategy="direct"))
+        result = await run.result()
+        state = await run.query("state")
+
+    (record,) = state["tasks"]
+    assert ([step["tool"] for step in record["steps"]], record["status"]) == (["sql"], "failed")
+    assert "The search for “How many loaves were sold in Rome?” failed: out of order" in result.notes
+    assert RESULT.text in next(prompt for role, prompt in chat.asked if role == "report_writer")

@@ -112,29 +112,28 @@ async def _imagine_answers(loop: ResearchLoop, steps: Sequence[PlanStep]) -> Non
 
 async def _run_step(
     loop: ResearchLoop, step: PlanStep, results: dict[str, EarlierResult]
-) -> tuple[PlanStep, SubagentResult | None]:
+) -> tuple[PlanStep, SubagentResult]:
     """Carry out a step, and its alternative once if it fails; keep the result for the steps that depend on it."""
     earlier = tuple(results[needed] for needed in step.depends_on)
     done, result = await _run_task(loop, step, earlier)
     if done.status == "failed" and step.alternative and not loop.parent.is_finishing:
         done, result = await _run_alternative(loop, done)
-    found = [candidate.passage for candidate in result.candidates] if result else []
     inherited = [passage for earlier_result in earlier for passage in earlier_result.passages]
-    passages = inherited if done.is_answered else found
+    passages = inherited if done.is_answered else [candidate.passage for candidate in result.candidates]
     results[step.id] = EarlierResult(
         step=step.id, query=done.query, topic=done.topic, passages=tuple(passages[:MAX_EARLIER_PASSAGES])
     )
     return done, result
 
 
-async def _run_alternative(loop: ResearchLoop, failed: PlanStep) -> tuple[PlanStep, SubagentResult | None]:
+async def _run_alternative(loop: ResearchLoop, failed: PlanStep) -> tuple[PlanStep, SubagentResult]:
     """Run the alternative of a failed step, unless its search was made before."""
     assert failed.alternative
     query, strategy = failed.alternative.query, failed.alternative.strategy
     made = [executed.query for executed in loop.state.executed]
     if not strategy and any(is_same_query(query, before) for before in made):
         note = f"{failed.note}; its alternative “{query}” was searched before"
-        return failed.model_copy(update={"note": shorten(note, MAX_NOTE_CHARACTERS)}), None
+        return failed.model_copy(update={"note": shorten(note, MAX_NOTE_CHARACTERS)}), SubagentResult(step=failed.id)
     step = failed.model_copy(
         update={
             "kind": "search",
@@ -156,7 +155,7 @@ async def _run_alternative(loop: ResearchLoop, failed: PlanStep) -> tuple[PlanSt
 
 async def _run_task(
     loop: ResearchLoop, step: PlanStep, earlier: tuple[EarlierResult, ...]
-) -> tuple[PlanStep, SubagentResult | None]:
+) -> tuple[PlanStep, SubagentResult]:
     """Run the subagent of a step and record the outcome; its failure concerns this step alone."""
     await loop.parent.wait_while_paused()
     number = len(loop.state.executed) + 1
@@ -170,10 +169,8 @@ async def _run_task(
     return done, result
 
 
-async def _try_task(
-    loop: ResearchLoop, request: SubagentRequest, child_id: str
-) -> tuple[PlanStep, SubagentResult | None]:
-    """Return the step of a task with its final state, and its result if it did not fail."""
+async def _try_task(loop: ResearchLoop, request: SubagentRequest, child_id: str) -> tuple[PlanStep, SubagentResult]:
+    """Return the step of a task with its final state, and its result, which a failed task has as well."""
     step = request.step
     # One search of the corpora needs no workflow of its own.
     is_simple = request.strategy == "direct" and step.kind == "search" and not (request.earlier or request.limits.web)
@@ -182,12 +179,12 @@ async def _try_task(
     except (ActivityError, ChildWorkflowError) as error:
         if is_cancelled_exception(error):
             raise
-        reason = describe_failure(error)
-        loop.add_note(f"The search for “{step.query[:120]}” failed: {reason}")
-        loop.update(tool_answers=loop.state.tool_answers - (request.max_answers or 0))
-        return step.model_copy(update={"status": "failed", "note": reason[:200]}), None
+        result = SubagentResult(step=step.id, failure=describe_failure(error))
     done = result.prepared or step
     _record_result(loop, request, done, result)
+    if result.failure:
+        loop.add_note(f"The search for “{step.query[:120]}” failed: {result.failure}")
+        return done.model_copy(update={"status": "failed", "note": result.failure[:200]}), result
     if done.status in ("failed", "skipped"):
         return done, result
     if not result.candidates:
@@ -299,5 +296,5 @@ def _record_result(loop: ResearchLoop, request: SubagentRequest, step: PlanStep,
     if request.max_answers:
         unused = max(0, request.max_answers - count_answers(result.usage))
         loop.update(tool_answers=loop.state.tool_answers - unused)
-    if step.kind == "search" and not step.read_passage and step.status != "skipped":
+    if step.kind == "search" and not step.read_passage and step.status != "skipped" and not result.failure:
         loop.searched_tasks.append(CompletedTask(step.query, request.strategy, result.queries))
