@@ -186,14 +186,14 @@ async def find_usable_sandbox(settings: SandboxSettings) -> Sandbox | None:
     """Return the sandbox of this machine, or log the reason and return None if its self-test fails."""
     try:
         box = make_sandbox(settings)
-        found = await box.check()
+        self_test = await box.check()
     except SandboxError as error:
         structlog.get_logger().warning("this worker runs no programs", why=str(error))
         return None
-    if not found.usable:
-        structlog.get_logger().warning("this worker runs no programs", why=found.message)
+    if not self_test.usable:
+        structlog.get_logger().warning("this worker runs no programs", why=self_test.message)
         return None
-    structlog.get_logger().info("programs run in a sandbox", sandbox=found.message)
+    structlog.get_logger().info("programs run in a sandbox", sandbox=self_test.message)
     return box
 
 

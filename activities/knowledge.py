@@ -152,12 +152,12 @@ class KnowledgeActivities:
         return tuple(
             SourceStanding(
                 source=id,
-                title=one.title or one.uri,
-                published=one.published,
-                primary=find_primary_reason(one.title, one.uri),
+                title=record.title or record.uri,
+                published=record.published,
+                primary=find_primary_reason(record.title, record.uri),
             )
             for id in dict.fromkeys(sources)
-            if (one := stored.get(id))
+            if (record := stored.get(id))
         )
 
     @activity.defn
@@ -177,16 +177,17 @@ class KnowledgeActivities:
         """List, describe, search or drop corpora, or read stored passages."""
         with translate_errors():
             if request.action == "search" and request.search is not None:
-                found = self._knowledge.retrieval.search(request.search).passages
-                request = CorpusRequest(action="read", passages=found[:MAX_REFERENCES])
+                passages = self._knowledge.retrieval.search(request.search).passages
+                request = CorpusRequest(action="read", passages=passages[:MAX_REFERENCES])
             if request.action == "read":
                 return CorpusReply(passages=read_stored_passages(self._knowledge.corpora, request))
         with translate_errors():
             dropped = request.action == "drop" and self._knowledge.corpora.drop(request.corpus or "")
             there = self._knowledge.corpora.load_stats()
             store = self._knowledge.load_store_stats() if request.action == "stats" else None
-        wanted = request.corpus if request.action == "stats" else None
-        return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped, store=store)
+        if request.action == "stats" and request.corpus is not None:
+            there = tuple(corpus for corpus in there if corpus.corpus == request.corpus)
+        return CorpusReply(corpora=there, dropped=dropped, store=store)
 
     @activity.defn
     def find_relations(self, request: RelatedRequest) -> RelatedReply:
@@ -268,19 +269,20 @@ class KnowledgeActivities:
             return self._knowledge.memories.forget(request)
 
 
-def _build_reply(found: Sequence[SearchReply | Exception]) -> SearchBatchReply:
+def _build_reply(outcomes: Sequence[SearchReply | Exception]) -> SearchBatchReply:
     """Return the results of a batch in which at least one search has succeeded.
 
     Raises:
         Exception: the first error that another attempt may not have, else the first one if all searches failed.
     """
-    errors = [error for error in found if isinstance(error, Exception)]
+    errors = [error for error in outcomes if isinstance(error, Exception)]
     passing = [error for error in errors if not (isinstance(error, ApplicationError) and error.non_retryable)]
     if passing and not is_last_attempt():
         raise passing[0]
-    if len(errors) == len(found):
+    if len(errors) == len(outcomes):
         raise errors[0]
-    return SearchBatchReply(replies=tuple(_describe_error(one) if isinstance(one, Exception) else one for one in found))
+    replies = (_describe_error(outcome) if isinstance(outcome, Exception) else outcome for outcome in outcomes)
+    return SearchBatchReply(replies=tuple(replies))
 
 
 def _describe_error(error: Exception) -> FailedSearch:

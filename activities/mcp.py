@@ -115,7 +115,7 @@ class McpActivities:
             passages = await asyncio.to_thread(
                 store, request.corpus, uri, document, request.question, most_relevant=most_relevant
             )
-        ranked = (one.model_copy(update={"dense_rank": rank}) for rank, one in enumerate(passages, 1))
+        ranked = (passage.model_copy(update={"dense_rank": rank}) for rank, passage in enumerate(passages, 1))
         flaws = assess_page(title, document.text).flaws
         return McpCallReply(passages=tuple(ranked), contains_instructions="instructions" in flaws)
 

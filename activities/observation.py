@@ -85,8 +85,8 @@ def decode_context(headers: Mapping[str, Payload]) -> RunContext:
     if CONTEXT_HEADER not in headers:
         return RunContext()
     try:
-        found = json.loads(headers[CONTEXT_HEADER].data)
-        return RunContext(str(found["run"]), int(found["cycle"]), str(found["traceparent"]))
+        fields = json.loads(headers[CONTEXT_HEADER].data)
+        return RunContext(str(fields["run"]), int(fields["cycle"]), str(fields["traceparent"]))
     except (ValueError, KeyError, TypeError):
         return RunContext()
 

@@ -108,18 +108,18 @@ def _find_exposure(input: RoleInput, evidence: Evidence) -> _Exposure:
     return _Exposure(bool(sources) or is_exposed(input), sources)
 
 
-def _build_reply(role: BaseRole[I, O, R], output: R, given: RoleAnswer[O], exposure: _Exposure) -> RoleReply[R]:
+def _build_reply(role: BaseRole[I, O, R], output: R, answer: RoleAnswer[O], exposure: _Exposure) -> RoleReply[R]:
     return role.reply_type(
         output=output,
-        model=given.model,
-        model_calls=given.model_calls,
-        tokens_in=given.usage.tokens_in,
-        tokens_out=given.usage.tokens_out,
-        tokens_cached=given.usage.tokens_cached,
-        cost_usd=given.cost_usd,
-        first_token_seconds=given.first_token_seconds,
-        saved=given.saved,
-        fallback_reason=given.fallback_reason,
+        model=answer.model,
+        model_calls=answer.model_calls,
+        tokens_in=answer.usage.tokens_in,
+        tokens_out=answer.usage.tokens_out,
+        tokens_cached=answer.usage.tokens_cached,
+        cost_usd=answer.cost_usd,
+        first_token_seconds=answer.first_token_seconds,
+        saved=answer.saved,
+        fallback_reason=answer.fallback_reason,
         exposed=exposure.exposed,
         suspicious_sources=exposure.sources,
     )

@@ -36,10 +36,10 @@ class ToolActivities:
     def build_excerpts(self, request: ExcerptsRequest) -> str:
         """Return short excerpts of passages."""
         with translate_errors(), HeartbeatThread():
-            passages = load_existing_passages(self._knowledge, [one.passage for one in request.passages])
-        numbers = {one.passage.chunk: one.number for one in request.passages}
-        found = [NumberedPassage(numbers[passage.chunk], passage) for passage in passages]
-        return format_passages(found, request.topic, request.max_length)
+            passages = load_existing_passages(self._knowledge, [numbered.passage for numbered in request.passages])
+        numbers = {numbered.passage.chunk: numbered.number for numbered in request.passages}
+        numbered_passages = [NumberedPassage(numbers[passage.chunk], passage) for passage in passages]
+        return format_passages(numbered_passages, request.topic, request.max_length)
 
     @activity.defn
     def calculate(self, request: CalculateRequest) -> CalculateReply:

@@ -69,11 +69,11 @@ def explain_closed_path(path: Path) -> str:
     """Return the reason that closes an absolute path without links to all requests, or an empty text."""
     if path in (_HOMES, _ROOT_HOME) or any(home.is_relative_to(path) for home in _list_homes()):
         return "is or contains a whole home directory"
-    if any(path.is_relative_to(place) for place in _SYSTEM):
+    if any(path.is_relative_to(protected) for protected in _SYSTEM):
         return "belongs to the operating system"
     if path in _PASSWORDS or not _KEYS.isdisjoint(path.parts) or "/.config/gcloud/" in f"{path}/":
         return "contains keys or passwords"
-    if any(place.is_relative_to(path) for place in (*_SYSTEM, *_PASSWORDS)):
+    if any(protected.is_relative_to(path) for protected in (*_SYSTEM, *_PASSWORDS)):
         return "contains files of the operating system"
     homes = [folder for folder in (path, path.parent) if (folder / ROOTS_FILE).exists()]
     return "is Tenure's own state" if homes and (path in homes or not path.is_dir()) else ""
@@ -117,12 +117,14 @@ def _change_roots(home: Path, owner: str, scope: str, added: Iterable[Path] | No
     try:
         file.parent.mkdir(mode=0o700, exist_ok=True)
         with FileLock(file.with_suffix(".lock"), timeout=_LOCK_SECONDS):
-            known = _load_roots(file)
-            before = known.get(scope, ())
+            before_change = _load_roots(file)
+            before = before_change.get(scope, ())
             roots = [] if added is None else sorted({*before, *added})
             outer = [root for root in roots if not _is_inside(root, [other for other in roots if other != root])]
             if outer != list(before):
-                _save_roots(file, {name: kept for name, kept in sorted({**known, scope: outer}.items()) if kept})
+                _save_roots(
+                    file, {name: paths for name, paths in sorted({**before_change, scope: outer}.items()) if paths}
+                )
     except Timeout as error:
         raise RootsError(f"another command holds {file.with_suffix('.lock')}: stop it and retry") from error
     except RootsError:
@@ -141,10 +143,10 @@ class DocumentRoots:
         owner: owner of the corpora and runs; empty for the owner without a name, who has no roots with that word.
     """
 
-    def __init__(self, named: Iterable[Path] = (), home: Path | None = None, owner: str = "") -> None:
+    def __init__(self, configured: Iterable[Path] = (), home: Path | None = None, owner: str = "") -> None:
         self._named = tuple(
             Path(str(real).replace(_OWNER, owner))
-            for path in named
+            for path in configured
             if (real := _resolve_root(path)) and (owner or _OWNER not in str(real))
         )
         self._home = resolve_path(home.absolute()) if home else None
@@ -160,13 +162,13 @@ class DocumentRoots:
             RootsError: the list of the home cannot be trusted.
         """
         roots = self._load(scope)
-        found: list[Path] = []
+        resolved: list[Path] = []
         for path in paths:
             real = resolve_path(path)
             if real is None or not self._is_allowed(real, roots):
                 raise PathRefused(_describe_refusal(path, real))
-            found.append(real)
-        return tuple(found)
+            resolved.append(real)
+        return tuple(resolved)
 
     def select(self, paths: Iterable[str], scope: str) -> frozenset[str]:
         """Return the paths that are inside the roots of a scope.
@@ -192,11 +194,11 @@ class DocumentRoots:
 
 def _resolve_root(path: Path) -> Path | None:
     """Return a root without links; an owner may control the part that begins with the word for the owner."""
-    place = next((number for number, part in enumerate(path.parts) if _OWNER in part), None)
-    if place is None:
+    position = next((number for number, part in enumerate(path.parts) if _OWNER in part), None)
+    if position is None:
         return resolve_path(path)
-    fixed = resolve_path(Path(*path.parts[:place])) if place else None
-    return fixed and fixed.joinpath(*path.parts[place:])
+    fixed = resolve_path(Path(*path.parts[:position])) if position else None
+    return fixed and fixed.joinpath(*path.parts[position:])
 
 
 def _is_inside(path: Path, roots: Iterable[Path]) -> bool:
@@ -212,14 +214,14 @@ def _is_inside(path: Path, roots: Iterable[Path]) -> bool:
 
 def _describe_refusal(path: str, real: Path | None) -> str:
     """Return the message for a refused path; it does not say whether the path exists."""
-    shown = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in path)[:300]
+    name = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in path)[:300]
     if real is None:
-        return f"the worker reads absolute paths only: {shown!r} is not one"
+        return f"the worker reads absolute paths only: {name!r} is not one"
     if str(real) == path and (closed := explain_closed_path(real)):
-        return f"{shown} {closed} and is not read: name the files and folders that are needed"
+        return f"{name} {closed} and is not read: name the files and folders that are needed"
     # The target of a link is not named: the starter of the workflow may not be allowed to know it.
     return (
-        f"{shown} is outside the document roots of this corpus or run: name it in a command or request of the user who "
+        f"{name} is outside the document roots of this corpus or run: name it in a command or request of the user who "
         "started the worker, or add it to TENURE_DOCUMENT_ROOTS there"
     )
 
@@ -254,9 +256,9 @@ def _save_roots(file: Path, roots: Mapping[str, Iterable[Path]]) -> None:
     draft = file.with_name(f"{ROOTS_FILE}.{token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as written:
-            json.dump({scope: [*map(str, paths)] for scope, paths in roots.items()}, written, indent=1)
-            written.flush()
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump({scope: [*map(str, paths)] for scope, paths in roots.items()}, stream, indent=1)
+            stream.flush()
             os.fsync(descriptor)
         draft.replace(file)
     except BaseException:

@@ -112,6 +112,6 @@ def _add_sdk_ids(logger: WrappedLogger, name: str, event: EventDict) -> EventDic
                 event.setdefault(field, details[key])
         workflow = str(details.get("workflow_id") or "")
         event.setdefault("run", workflow.partition("/")[0])
-        if found := _CYCLE.search(workflow):
-            event.setdefault("cycle", int(found[1]))
+        if match := _CYCLE.search(workflow):
+            event.setdefault("cycle", int(match[1]))
     return event

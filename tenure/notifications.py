@@ -150,6 +150,6 @@ def sign_body(secret: bytes, body: bytes) -> str:
 
 def build_environment(notification: Notification, ours: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a command: the notification and a few variables of the worker."""
-    kept = {name: ours[name] for name in _PASSED_VARIABLES if name in ours}
+    passed = {name: ours[name] for name in _PASSED_VARIABLES if name in ours}
     described = {f"RUN_{name.upper()}": value.replace("\0", "") for name, value in build_payload(notification).items()}
-    return kept | described
+    return passed | described

@@ -60,10 +60,10 @@ def find_unpriced_models(settings: ChatModelSettings, prices: Mapping[str, Price
 
 def find_highest_price(settings: ChatModelSettings, prices: Mapping[str, Price]) -> Price | None:
     """Return the highest known prices of the models that may answer, or None if no price is known."""
-    known = [prices[model] for model in settings.chat_models if model in prices]
-    if not known:
+    candidates = [prices[model] for model in settings.chat_models if model in prices]
+    if not candidates:
         return None
-    return Price(input=max(price.input for price in known), output=max(price.output for price in known))
+    return Price(input=max(price.input for price in candidates), output=max(price.output for price in candidates))
 
 
 def _describe_error(error: ValidationError) -> str:
@@ -71,6 +71,6 @@ def _describe_error(error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        known = Price.model_fields if len(first["loc"]) > 1 else _File.model_fields
-        return f"{key} is not known; there are {', '.join(known)}"
+        fields = Price.model_fields if len(first["loc"]) > 1 else _File.model_fields
+        return f"{key} is not known; there are {', '.join(fields)}"
     return f"{key}: {first['msg'][:1].lower()}{first['msg'][1:]}"

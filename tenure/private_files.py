@@ -11,7 +11,6 @@ PRIVATE_UMASK = 0o077
 """Mask of every process that writes into a home."""
 
 SECRET_BYTES = 32
-
 _MAX_SECRET_BYTES = 1024
 _OTHERS = 0o077
 _EXEMPT = frozenset({"sandbox", "versions"})
@@ -104,7 +103,7 @@ def _correct_entry(folder: int, name: str) -> bool:
 def _read(path: Path) -> bytes:
     """Return the contents of a secret file."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-        found = file.read(_MAX_SECRET_BYTES)
-    if not found:
+        content = file.read(_MAX_SECRET_BYTES)
+    if not content:
         raise OSError(errno.EINVAL, "it is empty: delete it, and a new one is created", str(path))
-    return found
+    return content

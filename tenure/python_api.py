@@ -46,8 +46,8 @@ def _take_options(
 
     def decorate(function: Callable[[str, StartOptions], T]) -> Callable[Concatenate[str, P], T]:
         @wraps(function)
-        def call(question: str, /, *args: P.args, **given: P.kwargs) -> T:
-            return function(question, validate_request(StartOptions, given))
+        def call(question: str, /, *args: P.args, **options: P.kwargs) -> T:
+            return function(question, validate_request(StartOptions, options))
 
         fields = [(name, field, get_option(field.metadata)) for name, field in StartOptions.model_fields.items()]
         parameters = [
@@ -175,10 +175,10 @@ async def start(question: str, options: StartOptions) -> RunHandle:
     Raises:
         TenureError: the run cannot be started.
     """
-    given = _get_given(options)
-    home = given.pop("home", None)
-    paths = {name: _make_absolute(given[name]) for name in ("docs", "files", "tests") if name in given}
-    request = validate_request(StartRequest, given | paths | {"question": question})
+    values = _get_given(options)
+    home = values.pop("home", None)
+    paths = {name: _make_absolute(values[name]) for name in ("docs", "files", "tests") if name in values}
+    request = validate_request(StartRequest, values | paths | {"question": question})
     service = await open_service(_load_settings(home))
     return RunHandle(service, (await service.start(request)).id)
 

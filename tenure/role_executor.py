@@ -219,13 +219,13 @@ async def _ask_with_fitting_evidence(
         try:
             return await _ask(role, input, evidence, exchange)
         except (ContextOverflow, _BudgetExceeded) as too_long:
-            kept = len(evidence.passages) // 2
-            if not kept and isinstance(too_long, _BudgetExceeded):
+            count = len(evidence.passages) // 2
+            if not count and isinstance(too_long, _BudgetExceeded):
                 raise UnusableAnswer(str(too_long)) from None
-            if not kept:
+            if not count:
                 advice = f"the prompt of {role.name} is too long for the model; choose one with a longer context"
                 raise RequestRejected(advice) from None
-            evidence = replace(evidence, passages=evidence.passages[:kept])
+            evidence = replace(evidence, passages=evidence.passages[:count])
 
 
 @dataclass(frozen=True)

@@ -159,8 +159,8 @@ def _fail_by_invalid_data() -> Iterator[None]:
         yield
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, (error.title, *first["loc"])))
-        failure = ApplicationError(f"invalid data in {place}: {first['msg']}", type=INVALID_DATA, non_retryable=True)
+        field = ".".join(map(str, (error.title, *first["loc"])))
+        failure = ApplicationError(f"invalid data in {field}: {first['msg']}", type=INVALID_DATA, non_retryable=True)
         raise failure.with_traceback(error.__traceback__) from None
 
 

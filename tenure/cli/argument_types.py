@@ -20,10 +20,10 @@ def parse_duration(value: str) -> float:
 def parse_datetime(value: str) -> datetime:
     """Parse an ISO 8601 time; without a time zone it is in UTC."""
     try:
-        found = datetime.fromisoformat(value.strip())
+        moment = datetime.fromisoformat(value.strip())
     except ValueError:
         raise argparse.ArgumentTypeError("must be a moment such as 2026-01-31 or 2026-01-31T08:00+01:00") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def parse_text(value: str) -> str:

@@ -50,10 +50,10 @@ class CommandHome:
         from tenure.runs.service import Service
         from tenure.runs.session.server_target import ensure_server, locate_server
 
-        place = ensure_server(self.settings) if self.starts else locate_server(self.settings)
+        server = ensure_server(self.settings) if self.starts else locate_server(self.settings)
         if self.starts:
-            print_notes(place, self.verbosity)
-        return Service(place)
+            print_notes(server, self.verbosity)
+        return Service(server)
 
 
 def load_function(handler: str) -> Callable[..., Any]:
@@ -71,14 +71,16 @@ def run_command(function: Callable[..., Any], arguments: Namespace, settings: Se
     """
     values = vars(arguments)
     home = CommandHome(settings, arguments.starts, arguments.verbosity)
-    given: dict[str, Any] = {"settings": settings, "home": home}
-    wanted = inspect.signature(function).parameters
-    given |= {
-        name: _take(name, one.annotation, values) for name, one in wanted.items() if name not in (*given, "service")
+    values_by_name: dict[str, Any] = {"settings": settings, "home": home}
+    parameters = inspect.signature(function).parameters
+    values_by_name |= {
+        name: _take(name, parameter.annotation, values)
+        for name, parameter in parameters.items()
+        if name not in (*values_by_name, "service")
     }
-    if "service" in wanted:
-        given["service"] = home.open()  # after every check
-    done = function(**{name: given[name] for name in wanted})
+    if "service" in parameters:
+        values_by_name["service"] = home.open()  # after every check
+    done = function(**{name: values_by_name[name] for name in parameters})
     return (asyncio.run(done) if inspect.iscoroutine(done) else done) or 0
 
 
@@ -98,7 +100,7 @@ def _take(name: str, annotation: Any, values: Mapping[str, Any]) -> Any:
     if hasattr(annotation, "model_fields"):
         return parse_request(annotation, values)
     if is_dataclass(annotation):
-        return annotation(**{one.name: values[one.name] for one in fields(annotation) if one.name in values})  # type: ignore[operator]
+        return annotation(**{field.name: values[field.name] for field in fields(annotation) if field.name in values})  # type: ignore[operator]
     if get_origin(annotation) is Annotated:
         return get_args(annotation)[1](values[name])
     return values[name]

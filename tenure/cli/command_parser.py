@@ -12,9 +12,9 @@ MIN_SIMILARITY = 0.6
 """Similarity of two words, from 0 to 1, from which one is suggested for the other."""
 
 
-def find_nearest(word: str, known: Iterable[str]) -> str:
+def find_nearest(word: str, candidates: Iterable[str]) -> str:
     """Return the known word that is most similar to a word, or an empty string if none is similar."""
-    similar = difflib.get_close_matches(word, list(known), n=3, cutoff=MIN_SIMILARITY)
+    similar = difflib.get_close_matches(word, list(candidates), n=3, cutoff=MIN_SIMILARITY)
     # Among equally similar words, transposed letters are the likelier mistake.
     return max(similar, key=lambda match: sorted(match) == sorted(word), default="")
 
@@ -61,8 +61,8 @@ class CommandParser(argparse.ArgumentParser):
             self._suggest(str(name).lower(), str(value), map(str, action.choices))
         super()._check_value(action, value)
 
-    def _suggest(self, what: str, word: str, known: Iterable[str]) -> None:
+    def _suggest(self, kind: str, word: str, candidates: Iterable[str]) -> None:
         """End with one line that names the nearest known word, if there is one."""
-        if nearest := find_nearest(word, known):
-            line = f"error: there is no {what} {word}: did you mean {nearest}?"
+        if nearest := find_nearest(word, candidates):
+            line = f"error: there is no {kind} {word}: did you mean {nearest}?"
             self.exit(2, escape_control_characters(line) + "\n")

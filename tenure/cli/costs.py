@@ -11,8 +11,8 @@ def describe_estimate(limits: RunLimits) -> str:
     bounds = _describe_bounds(limits)
     if limits.effort:
         cost = EFFORT_COSTS[limits.effort]
-        most = bounds or f"{cost.max_calls} calls and {cost.max_tokens:,} tokens"
-        return f"effort {limits.effort}: typically {_describe_cost(cost, limits)}; at most {most}"
+        maximum = bounds or f"{cost.max_calls} calls and {cost.max_tokens:,} tokens"
+        return f"effort {limits.effort}: typically {_describe_cost(cost, limits)}; at most {maximum}"
     typical = "; ".join(f"{effort} {_describe_cost(cost, limits)}" for effort, cost in EFFORT_COSTS.items())
     return f"the question decides the effort, typically: {typical}" + (f"; at most {bounds}" if bounds else "")
 
@@ -33,9 +33,9 @@ def _describe_cost(cost: EffortCost, limits: RunLimits) -> str:
 
 def _describe_bounds(limits: RunLimits) -> str:
     """Return the limits that a person has set for the model; empty for none."""
-    named = (
+    limits_in_words = (
         f"{limits.max_calls:,} calls" if limits.max_calls else "",
         f"{limits.max_tokens:,} tokens" if limits.max_tokens else "",
         f"{limits.max_cost_usd:g} USD" if limits.max_cost_usd else "",
     )
-    return " and ".join(filter(None, named))
+    return " and ".join(filter(None, limits_in_words))

@@ -92,7 +92,7 @@ async def _raise_from(watching: asyncio.Task[None]) -> Any:
 
 async def _watch(session: Session, handle: WorkflowHandle[Any, Any], display: ProgressDisplay, *, query: bool) -> None:
     """Show progress periodically; report once if no worker serves the run."""
-    client, place = await session.connect(), session.place
+    client, server = await session.connect(), session.place
     progress = build_progress_query() if query else None
     began, complaint = time.monotonic(), ""
     looked = began
@@ -100,22 +100,22 @@ async def _watch(session: Session, handle: WorkflowHandle[Any, Any], display: Pr
     while True:
         try:
             if time.monotonic() - looked >= CHILDREN_POLL_SECONDS:
-                looked, parts = time.monotonic(), await read_parts(client, place, handle.id)
+                looked, parts = time.monotonic(), await read_parts(client, server, handle.id)
             snapshot = replace(
                 await read_snapshot(client, handle, progress),
                 pending_failures=parts.pending_failures,
                 streamed_answers=parts.writings,
             )
-            found = "" if snapshot.progress else describe_dead_process(place)
-            if snapshot.progress is None and not found:
-                snapshot = replace(snapshot, starting=await is_starting(client, place))
+            problem = "" if snapshot.progress else describe_dead_process(server)
+            if snapshot.progress is None and not problem:
+                snapshot = replace(snapshot, starting=await is_starting(client, server))
                 grace = START_GRACE_SECONDS if snapshot.starting else WORKER_GRACE_SECONDS
                 if time.monotonic() - began > grace:
-                    found = await describe_missing_worker(client)
+                    problem = await describe_missing_worker(client)
             display.show(snapshot)
-            if found and found != complaint:
-                display.say(found)
-            complaint = found
+            if problem and problem != complaint:
+                display.say(problem)
+            complaint = problem
         except RPCError as error:
             if not is_lost(error):
                 raise

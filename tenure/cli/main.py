@@ -60,9 +60,9 @@ def _run(arguments: Namespace) -> int:
         from tenure.logs import configure_logging
 
         configure_logging("WARNING")
-    given = Settings()
-    settings = choose_model(given)
-    if settings.model != given.model == AUTO_MODEL and arguments.command in _NAMING_MODEL:
+    configured = Settings()
+    settings = choose_model(configured)
+    if settings.model != configured.model == AUTO_MODEL and arguments.command in _NAMING_MODEL:
         from tenure.cli.terminal import print_status
 
         line = f"TENURE_MODEL=auto takes {settings.model} of {settings.openai_base_url}"

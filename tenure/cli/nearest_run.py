@@ -22,18 +22,18 @@ def suggest_run(error: MissingRun) -> MissingRun:
     return MissingRun(error.run_id, nearest) if nearest else error
 
 
-async def _list_ids(place: ServerTarget) -> list[str]:
+async def _list_ids(server: ServerTarget) -> list[str]:
     """Return the ids of the latest runs of the server and of the archive, as far as they answer."""
-    found: list[str] = []
+    ids: list[str] = []
     # The suggestion is an addition to an error that is reported in any case.
     with suppress(TenureError):
-        client = await open_session(place)
+        client = await open_session(server)
         with explain_refusals("list"):
             query = f"WorkflowType = '{AGENT_WORKFLOW}'"
-            found += [execution.id async for execution in client.list_workflows(query, limit=MAX_RUNS)]
+            ids += [execution.id async for execution in client.list_workflows(query, limit=MAX_RUNS)]
     with suppress(TenureError):
         archived: list[RunDescription] = await read_archive(
-            place.settings, lambda archive: archive.list_archived_runs(place.settings, AGENT_WORKFLOW), []
+            server.settings, lambda archive: archive.list_archived_runs(server.settings, AGENT_WORKFLOW), []
         )
-        found += [run.id for run in archived]
-    return found
+        ids += [run.id for run in archived]
+    return ids

@@ -37,9 +37,9 @@ class Output:
 def _dump(reply: Any) -> Any:
     """Return the values of models for JSON."""
     if isinstance(reply, list | tuple):
-        return [_dump(one) for one in reply]
+        return [_dump(value) for value in reply]
     if isinstance(reply, dict):
-        return {name: _dump(one) for name, one in reply.items()}
+        return {name: _dump(value) for name, value in reply.items()}
     return reply.model_dump(mode="json") if hasattr(reply, "model_dump") else reply
 
 

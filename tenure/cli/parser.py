@@ -194,8 +194,8 @@ def _describe_option(annotation: Any, option: Option) -> str:
 
 def _describe_value(name: str, annotation: Any, option: Option) -> dict[str, Any]:
     """Return how the value of an option is read, by the type of its field."""
-    given = [kind for kind in get_args(annotation) if kind is not type(None)]
-    kind = given[0] if type(None) in get_args(annotation) else annotation
+    kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+    kind = kinds[0] if type(None) in get_args(annotation) else annotation
     kind = getattr(kind, "__origin__", kind) if get_origin(kind) is Annotated else kind
     if name == "strategy":
         return {"choices": list_search_strategies()}

@@ -52,14 +52,14 @@ def print_status(line: str, verbosity: str) -> None:
         print_note(line)
 
 
-def print_notes(place: "ServerTarget", verbosity: str = "normal") -> None:
+def print_notes(server: "ServerTarget", verbosity: str = "normal") -> None:
     """Print the notes of starting the server, and its links unless the command is quiet."""
-    for note in place.notes:
+    for note in server.notes:
         print_note(note)
-    if place.started:
-        print_status(f"local stack is up, web UI: {place.build_link(place.ui)}", verbosity)
-        if place.page:
-            print_status(f"page: {place.page}", verbosity)
+    if server.started:
+        print_status(f"local stack is up, web UI: {server.build_link(server.ui)}", verbosity)
+        if server.page:
+            print_status(f"page: {server.page}", verbosity)
 
 
 def print_json(document: Any) -> None:
@@ -109,8 +109,8 @@ def check_writable(path: Path | None) -> Path | None:
     target = path.absolute() if is_stream else Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise InvalidRequest(f"{target.parent} is not a folder: create it, or choose another path")
-    written = [target] if is_stream else [each for each in (target.parent, target) if os.path.lexists(each)]
-    if target.is_dir() or not all(os.access(each, os.W_OK) for each in written):
+    targets = [target] if is_stream else [each for each in (target.parent, target) if os.path.lexists(each)]
+    if target.is_dir() or not all(os.access(each, os.W_OK) for each in targets):
         raise InvalidRequest(f"{path} cannot be written: name a file in a folder you can write")
     return path
 

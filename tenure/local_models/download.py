@@ -80,7 +80,7 @@ def download_model(source: str, home: Path, confirm: Report, report: Report) -> 
     try:
         if not (target.path.exists() and target.digest_file.exists()):
             _download(target, confirm, report)
-        found = target.digest_file.read_text(encoding="ascii").strip()
+        digest = target.digest_file.read_text(encoding="ascii").strip()
     except httpx.HTTPStatusError as error:
         raise LocalModelError(f"{target.host} answers {error.response.status_code}: check the URL") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -89,9 +89,9 @@ def download_model(source: str, home: Path, confirm: Report, report: Report) -> 
         raise LocalModelError(f"another command downloads {target.path}: wait for its end") from error
     except OSError as error:
         raise LocalModelError(f"{target.path} cannot be written ({error.strerror or error})") from error
-    if target.sha256 not in ("", found):
-        raise LocalModelError(f"{target.path} has the sha256 {found}, not {target.sha256}: delete it, and try again")
-    return LocalModel(path=target.path, sha256=found)
+    if target.sha256 not in ("", digest):
+        raise LocalModelError(f"{target.path} has the sha256 {digest}, not {target.sha256}: delete it, and try again")
+    return LocalModel(path=target.path, sha256=digest)
 
 
 def _parse_source(source: str, home: Path) -> _Target:
@@ -133,22 +133,22 @@ def _download(target: _Target, confirm: Report, report: Report) -> None:
         target.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(target.path.with_name("download.lock"), timeout=0, mode=0o600):
             _receive(client, target, size, report)
-            found = compute_digest(target.part)
-            if target.sha256 not in ("", found):
+            digest = compute_digest(target.part)
+            if target.sha256 not in ("", digest):
                 target.part.unlink()
                 raise LocalModelError(
-                    f"{target.host} sent a file with the sha256 {found}, not {target.sha256}: it was deleted"
+                    f"{target.host} sent a file with the sha256 {digest}, not {target.sha256}: it was deleted"
                 )
             try:
                 check_format(target.part)
             except LocalModelError:
                 target.part.unlink()
                 raise LocalModelError(f"{target.host} sent no GGUF file: check the URL") from None
-            _write(target.digest_file, found)
+            _write(target.digest_file, digest)
             target.part.replace(target.path)
             target.version_file.unlink(missing_ok=True)
     if not target.sha256:
-        report(f"sha256 of {target.path.name}: {found}; it is checked from now on")
+        report(f"sha256 of {target.path.name}: {digest}; it is checked from now on")
 
 
 def _fetch_size(client: httpx.Client, target: _Target) -> int:

@@ -97,9 +97,9 @@ def check_model(model: LocalModel) -> None:
     """Check the file of a model and its digest, and that it fits in memory."""
     try:
         check_format(model.path)
-        if model.sha256 and (found := compute_digest(model.path)) != model.sha256:
+        if model.sha256 and (digest := compute_digest(model.path)) != model.sha256:
             raise LocalModelError(
-                f"{model.path} has changed (sha256 {found} instead of {model.sha256}): delete it, and run "
+                f"{model.path} has changed (sha256 {digest} instead of {model.sha256}): delete it, and run "
                 f"`{PROGRAM} up --local-model` again"
             )
         check_memory(model.path.name, model.path.stat().st_size)

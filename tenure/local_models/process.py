@@ -22,36 +22,36 @@ def main() -> None:
     parser.add_argument("--context-tokens", type=int, default=4096, metavar="N", help="of each slot (default: 4096)")
     parser.add_argument("--threads", type=int, metavar="N", help="of the computation (default: one per core)")
     parser.add_argument("--embeddings", action="store_true", help="return embeddings instead of answers")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
 
     # Imported when needed: it is an extra, and `--help` works without.
     import xllamacpp
 
     params = xllamacpp.CommonParams()
-    params.model.path = str(given.file)
-    params.model_alias = {given.name}
+    params.model.path = str(arguments.file)
+    params.model_alias = {arguments.name}
     params.hostnames = [HOST]
-    params.port = given.port
-    if given.key_file:
-        params.api_keys = [given.key_file.read_text(encoding="ascii")]
-    params.n_parallel = given.slots
-    params.n_ctx = given.slots * given.context_tokens
-    if given.threads:
-        params.cpuparams.n_threads = given.threads
-        params.cpuparams_batch.n_threads = given.threads
+    params.port = arguments.port
+    if arguments.key_file:
+        params.api_keys = [arguments.key_file.read_text(encoding="ascii")]
+    params.n_parallel = arguments.slots
+    params.n_ctx = arguments.slots * arguments.context_tokens
+    if arguments.threads:
+        params.cpuparams.n_threads = arguments.threads
+        params.cpuparams_batch.n_threads = arguments.threads
     params.use_jinja = True
     params.warmup = False
     params.ui = False
     # No web page may ask it, and no cache of prompts grows beyond the memory that was checked.
     params.cors_origins = ""
     params.cache_ram_mib = 0
-    params.embedding = given.embeddings
-    if given.embeddings:
+    params.embedding = arguments.embeddings
+    if arguments.embeddings:
         params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     try:
         server = xllamacpp.Server(params)
     except RuntimeError as error:
-        sys.exit(f"error: llama.cpp cannot serve {given.file}: {error}")
+        sys.exit(f"error: llama.cpp cannot serve {arguments.file}: {error}")
     print(server.listening_address, flush=True)
     threading.Event().wait()
 

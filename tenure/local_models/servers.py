@@ -50,11 +50,11 @@ class LocalServer(NamedTuple):
 
     def describe(self, command: str) -> str:
         """Return the line that names its models, and shows how a command uses the first one."""
-        shown, others = self.chat_models[:MAX_SHOWN_MODELS], len(self.chat_models[MAX_SHOWN_MODELS:])
-        names = ", ".join(shown) + (f" and {others} more" if others else "")
+        models, others = self.chat_models[:MAX_SHOWN_MODELS], len(self.chat_models[MAX_SHOWN_MODELS:])
+        names = ", ".join(models) + (f" and {others} more" if others else "")
         return (
             f"{self.kind} on this machine offers {names}; to use it: "
-            f"`export OPENAI_BASE_URL={self.base_url} TENURE_MODEL={shown[0]}`, then `{command}` again"
+            f"`export OPENAI_BASE_URL={self.base_url} TENURE_MODEL={models[0]}`, then `{command}` again"
         )
 
 
@@ -73,8 +73,8 @@ def find_servers() -> tuple[LocalServer, ...]:
     deadline = time.monotonic() + SEARCH_TIMEOUT_SECONDS
     with ThreadPoolExecutor(len(PORTS)) as threads:
         lists = threads.map(lambda port: _list_chat_models(port, deadline), PORTS.values())
-        found = [LocalServer(kind, port, models) for (kind, port), models in zip(PORTS.items(), lists, strict=True)]
-    return tuple(server for server in found if server.chat_models)
+        servers = [LocalServer(kind, port, models) for (kind, port), models in zip(PORTS.items(), lists, strict=True)]
+    return tuple(server for server in servers if server.chat_models)
 
 
 def _list_chat_models(port: int, deadline: float) -> tuple[str, ...]:

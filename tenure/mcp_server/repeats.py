@@ -57,8 +57,8 @@ def compute_digest(request: StartRequest, settings: ConnectionSettings) -> str:
 
     Ids are never encrypted, so the secrets of the settings are the key: without them, no question can be tried.
     """
-    given = request.model_dump(mode="json", exclude={"id"}, exclude_unset=True)
-    content = {name: value for name, value in given.items() if value not in (None, "", [])}
+    values = request.model_dump(mode="json", exclude={"id"}, exclude_unset=True)
+    content = {name: value for name, value in values.items() if value not in (None, "", [])}
     secrets = (settings.encryption_keys, settings.owner_token)
     key = "\n".join(secret.get_secret_value() for secret in secrets if secret is not None)
     return hmac.new(key.encode(), json.dumps(content, sort_keys=True).encode(), hashlib.sha256).hexdigest()
@@ -108,8 +108,8 @@ async def _find_latest(service: Service, name: str) -> tuple[str, int]:
     with explain_refusals(name):
         query = f"WorkflowType = '{AGENT_WORKFLOW}' AND WorkflowId STARTS_WITH '{name}'"
         async for execution in (await service.connect()).list_workflows(query):
-            if found := form.fullmatch(execution.id):
-                number = int(found[1] or 1)
+            if match := form.fullmatch(execution.id):
+                number = int(match[1] or 1)
                 highest = max(highest, number)
                 if execution.status == WorkflowExecutionStatus.RUNNING:
                     running[number] = execution.id

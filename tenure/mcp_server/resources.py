@@ -100,11 +100,11 @@ async def read_version(service: Service, uri: str) -> str:
 
 def _parse_uri(uri: str) -> tuple[str, str]:
     """Return the run of a URI, and the suffix of a part of it, which is empty for its state."""
-    found = _RUN.fullmatch(uri)
-    part = (found[2] or "") if found else ""
-    if found is None or all(part != suffix for suffix, *_ in TEMPLATES):
+    match = _RUN.fullmatch(uri)
+    part = (match[2] or "") if match else ""
+    if match is None or all(part != suffix for suffix, *_ in TEMPLATES):
         raise InvalidRequest(f"there is no resource {uri[:200]}")
-    return unquote(found[1]), part
+    return unquote(match[1]), part
 
 
 async def _read(service: Service, uri: str) -> tuple[str, str]:

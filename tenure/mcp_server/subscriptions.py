@@ -74,8 +74,11 @@ class Subscriptions:
         Raises:
             MCPError: it names too many resources.
         """
-        wanted = params.notifications
-        keys = {*(wanted.resource_subscriptions or ()), *([LIST] if wanted.resources_list_changed else ())}
+        notifications = params.notifications
+        keys = {
+            *(notifications.resource_subscriptions or ()),
+            *([LIST] if notifications.resources_list_changed else ()),
+        }
         _check_number(len(keys))
         self._add(keys)
         try:

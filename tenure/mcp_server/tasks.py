@@ -139,8 +139,8 @@ def build_commands(details: RunDetails, responses: InputResponses) -> list[RunCo
         return []
     content = response.content or {}
     if request.kind == "clarification":
-        given = str(content.get("answer") or "") if response.action == "accept" else ""
-        return [RunCommand(name="answer", text=given.strip() or request.assumption)]
+        answer = str(content.get("answer") or "") if response.action == "accept" else ""
+        return [RunCommand(name="answer", text=answer.strip() or request.assumption)]
     if response.action == "decline":
         return [RunCommand(name="cancel")]
     lines = [line.strip() for line in str(content.get("outline") or "").splitlines()]

@@ -92,8 +92,8 @@ def build_request(mode: RunMode, arguments: Starting) -> StartRequest:
     Raises:
         InvalidRequest: a value does not fit.
     """
-    given = arguments.model_dump(exclude=set(Starting.model_fields), exclude_unset=True)
-    return validate_request(StartRequest, {"mode": mode} | given)
+    values = arguments.model_dump(exclude=set(Starting.model_fields), exclude_unset=True)
+    return validate_request(StartRequest, {"mode": mode} | values)
 
 
 async def _start(service: Service, arguments: Starting, report: SendProgress, *, mode: RunMode) -> CallToolResult:
@@ -145,9 +145,9 @@ async def _steer(service: Service, arguments: SteerArguments, report: SendProgre
 
 
 async def _search(service: Service, arguments: SearchBody, report: SendProgress) -> CallToolResult:
-    found = await service.search(arguments)
-    parts = [f"[{n}] {one.title} ({one.uri})\n{one.text}" for n, one in enumerate(found.passages, 1)]
-    return build_result(found, "\n\n".join(parts) or "No passage was found.")
+    reply = await service.search(arguments)
+    parts = [f"[{n}] {passage.title} ({passage.uri})\n{passage.text}" for n, passage in enumerate(reply.passages, 1)]
+    return build_result(reply, "\n\n".join(parts) or "No passage was found.")
 
 
 _STARTING = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)

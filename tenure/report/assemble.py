@@ -71,14 +71,14 @@ def assemble_result(
     reasoning = _number_reasoning(draft.reasoning, numbering) if draft.reasoning else None
     entries = numbering.list_sources(draft.usage.suspicious_sources)
     status = _status(draft, cited=bool(entries))
-    made = build_program_result(draft.code) if draft.code else {}
+    program = build_program_result(draft.code) if draft.code else {}
     own = {
         "further_considerations": tuple(text for text in draft.further_considerations if text.strip()),
         "notes": (*draft.notes, *numbering.notes, *_notes(draft, status)),
         "status": status,
     }
     return Result(
-        **{name: getattr(draft, name) for name in ReportFacts.model_fields} | own | made,
+        **{name: getattr(draft, name) for name in ReportFacts.model_fields} | own | program,
         title=flatten(draft.title) or flatten(draft.question),
         short_answer=next((claim for claim in short_answer if claim.citations), None),
         abstract=_write_claims(abstract_claims),
@@ -98,11 +98,11 @@ def assemble_result(
 def list_cited_sources(draft: ReportDraft) -> list[SourceId]:
     """Return the ids of all sources that a report cites or names as suspicious, sorted."""
     cited = {citation.source for part in _list_parts(draft) for claim in part.claims for citation in claim.citations}
-    cited |= {side.source for found in draft.contradictions for side in (found.a, found.b)}
-    cited |= {one.citation.source for held in draft.positions for one in (*held.supporting, *held.contradicting)}
-    outcomes = [found.outcome for found in draft.contradictions if found.outcome]
-    outcomes += [held.outcome for held in draft.positions if held.outcome]
-    cited |= {source.citation.source for outcome in outcomes for source in outcome.sources}
+    cited |= {side.source for dispute in draft.contradictions for side in (dispute.a, dispute.b)}
+    sided = (passage for side in draft.positions for passage in (*side.supporting, *side.contradicting))
+    cited |= {passage.citation.source for passage in sided}
+    outcomes = (*(pair.outcome for pair in draft.contradictions), *(position.outcome for position in draft.positions))
+    cited |= {source.citation.source for outcome in outcomes if outcome for source in outcome.sources}
     return sorted(cited | {*draft.usage.suspicious_sources})
 
 
@@ -141,14 +141,14 @@ def _write_claims(claims: Sequence[ResultClaim]) -> str:
 
 
 def _number_reasoning(reasoning: Reasoning, numbering: CitationNumbering) -> ResultReasoning:
-    def step(one: ReasoningStep) -> ResultStep:
-        (claim,) = numbering.number_claims(_wrap_claim(one.claim), "Reasoning")
-        return ResultStep(kind=one.kind, claim=claim, follows=one.follows, link=one.link)
+    def number(step: ReasoningStep) -> ResultStep:
+        (claim,) = numbering.number_claims(_wrap_claim(step.claim), "Reasoning")
+        return ResultStep(kind=step.kind, claim=claim, follows=step.follows, link=step.link)
 
     return ResultReasoning(
         strategy=reasoning.strategy,
-        steps=tuple(step(one) for one in reasoning.steps),
-        conclusion=step(reasoning.conclusion) if reasoning.conclusion else None,
+        steps=tuple(map(number, reasoning.steps)),
+        conclusion=number(reasoning.conclusion) if reasoning.conclusion else None,
         answer=flatten(reasoning.answer),
         rejected=reasoning.rejected,
     )

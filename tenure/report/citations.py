@@ -81,23 +81,23 @@ class CitationNumbering:
         self,
         sources: Mapping[SourceId, ReportSource],
         context: int = 200,
-        known: Sequence[SourceId] = (),
+        numbered: Sequence[SourceId] = (),
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Number `sources` after those `known` to an earlier document; keep `context` characters next to each quote."""
         self._files = {uri: FileText(text) for uri, text in files.items()}
         self._sources = sources
         self._context = context
-        self._numbers = {source: n for n, source in enumerate(dict.fromkeys(known), 1)}
+        self._numbers = {source: n for n, source in enumerate(dict.fromkeys(numbered), 1)}
         self._cited: set[SourceId] = set()
         self._suspicious: set[SourceId] = set()
         self.notes: list[str] = []
         """Removed citations with the reasons, in reading order."""
 
-    def number_claims(self, draft: Draft, place: str) -> tuple[ResultClaim, ...]:
+    def number_claims(self, draft: Draft, part: str) -> tuple[ResultClaim, ...]:
         """Check and number the citations of a draft's claims; drafts must be passed in reading order."""
         return tuple(
-            self._claim(claim, place).model_copy(
+            self._claim(claim, part).model_copy(
                 update={
                     "begins": _opening_of(block, n),
                     "heading": block.heading,
@@ -110,30 +110,30 @@ class CitationNumbering:
 
     def _find_path(self, claim: Claim) -> tuple[str, ...]:
         """Return the title of the source of an excerpt and the headings above it, outermost first."""
-        source = next((known for c in claim.citations if (known := self._sources.get(c.source))), None)
+        source = next((stored for c in claim.citations if (stored := self._sources.get(c.source))), None)
         if source is None:
             return ()
         headings = () if source.kind == "code" else find_headings(source.text, claim.citations[0].start)
         return tuple(dict.fromkeys((flatten(source.title or source.uri), *headings)))
 
-    def number_contradictions(self, found: Sequence[Contradiction]) -> tuple[ResultContradiction, ...]:
+    def number_contradictions(self, contradictions: Sequence[Contradiction]) -> tuple[ResultContradiction, ...]:
         """Check and number both sides of each contradiction; a contradiction with an invalid side is removed."""
-        return tuple(one for disagreement in found if (one := self._contradiction(disagreement)) is not None)
+        return tuple(filter(None, map(self._contradiction, contradictions)))
 
-    def number_positions(self, found: Sequence[PositionEvidence]) -> tuple[ResultPosition, ...]:
+    def number_positions(self, positions: Sequence[PositionEvidence]) -> tuple[ResultPosition, ...]:
         """Check and number the quotes for and against each position; a position without both sides is left out."""
-        numbered = (self._position(evidence) for evidence in found if evidence.is_disputed)
-        return tuple(one for one in numbered if one.supporting and one.contradicting)
+        numbered = (self._position(evidence) for evidence in positions if evidence.is_disputed)
+        return tuple(position for position in numbered if position.supporting and position.contradicting)
 
     def list_sources(self, suspicious: Collection[SourceId] = ()) -> tuple[SourceEntry, ...]:
         """Return the cited sources by number; `suspicious` ones contain instructions to language models."""
         self._suspicious.update(suspicious)
         return tuple(self._entry(source, n) for source, n in self._numbers.items() if source in self._cited)
 
-    def _claim(self, claim: Claim, place: str) -> ResultClaim:
+    def _claim(self, claim: Claim, part: str) -> ResultClaim:
         faults = {citation: self._fault(citation) for citation in claim.citations}
         self.notes += [
-            f"{place}: a citation was removed: {fault}: “{_shorten(claim.text)}”"
+            f"{part}: a citation was removed: {fault}: “{_shorten(claim.text)}”"
             for fault in faults.values()
             if fault is not None
         ]
@@ -143,22 +143,28 @@ class CitationNumbering:
             citations=tuple(self._numbered(citation) for citation, fault in faults.items() if fault is None),
         )
 
-    def _contradiction(self, found: Contradiction) -> ResultContradiction | None:
-        for fault in (self._fault(found.a), self._fault(found.b)):
+    def _contradiction(self, contradiction: Contradiction) -> ResultContradiction | None:
+        for fault in (self._fault(contradiction.a), self._fault(contradiction.b)):
             if fault is not None:
                 self.notes.append(f"Contradictions: a pair of quotes was removed: {fault}")
                 return None
-        a, b = self._numbered(found.a), self._numbered(found.b)
-        outcome = self._outcome(found.outcome, [found.a, found.b]) if found.outcome else None
-        return ResultContradiction(a=a, b=b, severity=found.severity, about=found.about, outcome=outcome)
+        a, b = self._numbered(contradiction.a), self._numbered(contradiction.b)
+        quotes = [contradiction.a, contradiction.b]
+        return ResultContradiction(
+            a=a,
+            b=b,
+            severity=contradiction.severity,
+            about=contradiction.about,
+            outcome=self._outcome(contradiction.outcome, quotes) if contradiction.outcome else None,
+        )
 
     def _position(self, evidence: PositionEvidence) -> ResultPosition:
         supporting, contradicting = (
-            _select_quotes([one for one in side if self._fault(one.citation) is None])
+            _select_quotes([sided for sided in side if self._fault(sided.citation) is None])
             for side in (evidence.supporting, evidence.contradicting)
         )
-        shown = supporting and contradicting
-        numbered = [tuple(map(self._numbered, side)) if shown else () for side in (supporting, contradicting)]
+        is_disputed = supporting and contradicting
+        numbered = [tuple(map(self._numbered, side)) if is_disputed else () for side in (supporting, contradicting)]
         return ResultPosition(
             position=flatten(evidence.position),
             supporting=numbered[0],
@@ -167,16 +173,16 @@ class CitationNumbering:
             contradicting_passages=len(evidence.contradicting),
             neutral_passages=evidence.neutral,
             outcome=self._outcome(evidence.outcome, [*supporting, *contradicting])
-            if evidence.outcome and shown
+            if evidence.outcome and is_disputed
             else None,
         )
 
-    def _outcome(self, outcome: DisputeOutcome, shown: Sequence[Citation]) -> ResultDisputeOutcome:
+    def _outcome(self, outcome: DisputeOutcome, quotes: Sequence[Citation]) -> ResultDisputeOutcome:
         """Number the sources of a dispute: the quotes that the report shows, and those that the search found."""
         sources = [
             source
             for source in outcome.sources
-            if (source.found or source.citation in shown) and self._fault(source.citation) is None
+            if (source.found or source.citation in quotes) and self._fault(source.citation) is None
         ]
         return ResultDisputeOutcome(
             status=outcome.status,
@@ -214,14 +220,14 @@ class CitationNumbering:
         if contains_instructions(around) or contains_instructions(source.title):
             self._suspicious.add(citation.source)
         file = self._files.get(source.uri)
-        place = file.find(citation.quote) if file else None
+        position = file.find(citation.quote) if file else None
         return ResultCitation(
             source=n,
             start=citation.start,
             end=citation.end,
             page=source.find_page(citation.start),
-            line=place.line if place else None,
-            file_start=place.offset if place else None,
+            line=position.line if position else None,
+            file_start=position.offset if position else None,
             heading="" if source.kind == "code" else find_heading(text, citation.start),
             quote=citation.quote,
             before=_last_words(text[: citation.start], self._context),
@@ -245,9 +251,9 @@ class CitationNumbering:
 
 def _select_quotes(side: Sequence[SidedPassage]) -> list[Citation]:
     """Return the quotes of a side that a report shows, those of different sources first."""
-    first = {one.citation.source: one.citation for one in reversed(side)}
-    leading = [one.citation for one in side if first[one.citation.source] == one.citation]
-    others = [one.citation for one in side if one.citation not in leading]
+    first = {passage.citation.source: passage.citation for passage in reversed(side)}
+    leading = [passage.citation for passage in side if first[passage.citation.source] == passage.citation]
+    others = [passage.citation for passage in side if passage.citation not in leading]
     return [*leading, *others][:MAX_QUOTES_PER_SIDE]
 
 
@@ -269,18 +275,18 @@ def _opening_of(block: Block, n: int) -> BlockStart | None:
     return _OPENINGS[block.kind]
 
 
-def _last_words(text: str, most: int) -> str:
+def _last_words(text: str, limit: int) -> str:
     """Return the end of a text, starting at a whole word."""
-    cut = text[max(0, len(text) - most) :]
-    whole = len(cut) == len(text) or text[-most - 1].isspace()
-    return cut if whole else re.sub(r"^\S+(?=\s)", "", cut)
+    cut = text[max(0, len(text) - limit) :]
+    is_whole = len(cut) == len(text) or text[-limit - 1].isspace()
+    return cut if is_whole else re.sub(r"^\S+(?=\s)", "", cut)
 
 
-def _first_words(text: str, most: int) -> str:
+def _first_words(text: str, limit: int) -> str:
     """Return the beginning of a text, ending at a whole word."""
-    cut = text[:most]
-    whole = len(cut) == len(text) or text[most].isspace()
-    return cut if whole else re.sub(r"(?<=\s)\S+$", "", cut)
+    cut = text[:limit]
+    is_whole = len(cut) == len(text) or text[limit].isspace()
+    return cut if is_whole else re.sub(r"(?<=\s)\S+$", "", cut)
 
 
 def _shorten(text: str, limit: int = 80) -> str:

@@ -253,8 +253,8 @@ def mark_documents(passages: Sequence[Passage]) -> str:
     for n, passage in enumerate(passages, 1):
         if before is None or passage.source != before.source:
             lines += ["</document>"] if before else []
-            place = f"{_render_file(passage, titles)}{_render_version(passage)}{_render_date(passage)}"
-            lines.append(f'<document title="{_render_title(passage.title)}"{place}>')
+            details = f"{_render_file(passage, titles)}{_render_version(passage)}{_render_date(passage)}"
+            lines.append(f'<document title="{_render_title(passage.title)}"{details}>')
             before = None
         overlap = before.end - passage.start if before and before.start < passage.start else 0
         skipped = min(max(0, overlap), len(passage.text) - 1)
@@ -286,7 +286,7 @@ def _render_file(passage: Passage, ambiguous: frozenset[str]) -> str:
 
 def _render_version(passage: Passage) -> str:
     """Return the attribute for the version of a document, by the innermost folder that is one."""
-    versions = [found[1] for folder in passage.uri.split("/")[:-1] if (found := _VERSION_FOLDER.match(folder))]
+    versions = [match[1] for folder in passage.uri.split("/")[:-1] if (match := _VERSION_FOLDER.match(folder))]
     return f' version="{_attribute(versions[-1])}"' if versions else ""
 
 
@@ -307,23 +307,23 @@ def _join_neighbours(numbered: Sequence[tuple[int, Passage]]) -> Iterator[tuple[
     The first passage of a joined group is at the place of its best passage.
     """
     following: dict[int, tuple[int, int]] = {}
-    ordered = sorted(numbered, key=lambda one: (one[1].source, one[1].start, one[1].end))
+    ordered = sorted(numbered, key=lambda pair: (pair[1].source, pair[1].start, pair[1].end))
     for (n, passage), (later_n, later) in pairwise(ordered):
         overlap = passage.end - later.start
         is_next = passage.source == later.source and passage.start < later.start and passage.end < later.end
         if is_next and -MAX_GAP_CHARACTERS <= overlap < len(later.text):
             following[n] = (later_n, max(0, overlap))
     before = {later: n for n, (later, _) in following.items()}
-    known = dict(numbered)
-    shown: set[int] = set()
+    passages = dict(numbered)
+    joined: set[int] = set()
     for n, _ in numbered:
         first = n
         while first in before:
             first = before[first]
         current, skipped = first, 0
-        while current not in shown:
-            shown.add(current)
-            yield current, known[current], before.get(current, 0), skipped
+        while current not in joined:
+            joined.add(current)
+            yield current, passages[current], before.get(current, 0), skipped
             current, skipped = following.get(current, (current, 0))
 
 

@@ -28,8 +28,8 @@ class Entry(NamedTuple):
 
 def split_entries(pattern: re.Pattern[str], text: str) -> Iterator[Entry]:
     """Yield the entries of a text; the pattern matches the start of one, with the groups `keyword` and `rest`."""
-    found = list(pattern.finditer(text))
-    for match, (_, end) in zip(found, pairwise([*(match.start() for match in found), len(text)]), strict=True):
+    matches = list(pattern.finditer(text))
+    for match, (_, end) in zip(matches, pairwise([*(match.start() for match in matches), len(text)]), strict=True):
         yield Entry(match["keyword"], text[match.start("rest") : end].strip())
 
 

@@ -69,7 +69,9 @@ def _read_topics(entries: list[Entry]) -> Iterator[PlannedTopic]:
         heading = shorten(join_lines(entries[start].text.partition("\n")[0]).strip("[]*`"), MAX_HEADING_CHARACTERS)
         own = entries[start + 1 : end]
         # A line after a search or after numbers is a remark of the model.
-        lines = [one._replace(text=one.text.partition("\n")[0]) for one in own if one.keyword in ("KNOWN", "SEARCH")]
+        lines = [
+            line._replace(text=line.text.partition("\n")[0]) for line in own if line.keyword in ("KNOWN", "SEARCH")
+        ]
         queries = dict.fromkeys(shorten(query, MAX_QUERY_CHARACTERS) for query in list_texts(lines, "SEARCH"))
         numbers = (int(number) for text in list_texts(lines, "KNOWN") for number in _NUMBER.findall(text))
         yield PlannedTopic(

@@ -100,15 +100,17 @@ def _find_text(entries: Sequence[Entry], keyword: str) -> str:
 def _read_action(entry: Entry) -> PlannedAction:
     """Return an action, given as name, passage, part and needed steps before its query, and options below it."""
     lines = entry.text.split("\n")
-    options = {found[1].casefold(): found[2].strip(" `") for line in lines[1:] if (found := _OPTION.match(line))}
+    options = {match[1].casefold(): match[2].strip(" `") for line in lines[1:] if (match := _OPTION.match(line))}
     # The next line is a remark of the model, unless the query begins there.
-    said, *rest = [line for line in lines if not _OPTION.match(line)] or [""]
-    topic = _TOPIC.search(said)
+    action_line, *following = [line for line in lines if not _OPTION.match(line)] or [""]
+    topic = _TOPIC.search(action_line)
     start = topic.end() if topic else 0
-    colon = _QUERY.search(said, start)
-    head = said[: topic.start() if topic else colon.start() if colon else 0]
-    between = said[start : colon.start()] if topic and colon else ""
-    query = join_lines(said[colon.end() :] if colon else said[start:]) or join_lines("\n".join(rest[:1]))
+    colon = _QUERY.search(action_line, start)
+    head = action_line[: topic.start() if topic else colon.start() if colon else 0]
+    between = action_line[start : colon.start()] if topic and colon else ""
+    query = join_lines(action_line[colon.end() :] if colon else action_line[start:]) or join_lines(
+        "\n".join(following[:1])
+    )
     after = _AFTER.search(head) or _AFTER.search(between)
     head = _AFTER.sub("", head)
     name, number = _NAME.search(head), _NUMBER.search(head)
@@ -120,7 +122,7 @@ def _read_action(entry: Entry) -> PlannedAction:
             "query": query[:MAX_QUERY_CHARACTERS],
             "target_outline_topic": topic[1].strip() if topic else "",
             "passage": int(number[0]) if number else 0,
-            "depends_on": tuple(found for found in _NAME.findall(after[1]) if found != "and") if after else (),
+            "depends_on": tuple(name for name in _NAME.findall(after[1]) if name != "and") if after else (),
             "expected_output": options.get("assumed", ""),
             "strategy": _read_strategy(options.get("by")),
             "search_mode": mode if mode in _MODES else None,
@@ -132,5 +134,5 @@ def _read_action(entry: Entry) -> PlannedAction:
 
 def _read_strategy(text: str | None) -> str | None:
     """Return the name of a strategy as the registry writes it; whether it exists, the caller knows."""
-    found = _NAME.search(text.replace("-", "_")) if text else None
-    return found[0].casefold() if found else None
+    match = _NAME.search(text.replace("-", "_")) if text else None
+    return match[0].casefold() if match else None

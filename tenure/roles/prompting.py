@@ -70,16 +70,16 @@ class WrittenText(RoleOutput):
     """Excerpts with their citations; only without a model."""
 
 
-def cite_block(written: WrittenBlock, passages: Sequence[Passage], question: str) -> tuple[Block, ...]:
+def cite_block(draft: WrittenBlock, passages: Sequence[Passage], question: str) -> tuple[Block, ...]:
     """Return a block with verbatim citations; code without a mark is text."""
-    heading = written.heading.strip()
-    if written.kind == "table":
-        cells = tuple(cell for row in written.rows for cell in cite_row(row, written.columns, passages, question))
+    heading = draft.heading.strip()
+    if draft.kind == "table":
+        cells = tuple(cell for row in draft.rows for cell in cite_row(row, draft.columns, passages, question))
         return fold_shared_cells(Block(kind="table", heading=heading, claims=cells))
-    if written.kind == "code":
-        return tuple(_cite_code_block(sentence, heading, passages, question) for sentence in written.sentences)
-    sentences = tuple(cite_sentence(sentence, passages, question) for sentence in written.sentences)
-    return (Block(kind=written.kind, heading=heading, claims=sentences),)
+    if draft.kind == "code":
+        return tuple(_cite_code_block(sentence, heading, passages, question) for sentence in draft.sentences)
+    sentences = tuple(cite_sentence(sentence, passages, question) for sentence in draft.sentences)
+    return (Block(kind=draft.kind, heading=heading, claims=sentences),)
 
 
 def cite_row(row: WrittenRow, columns: Sequence[str], passages: Sequence[Passage], question: str) -> tuple[Claim, ...]:
@@ -131,15 +131,15 @@ def render_reasoning(line: Reasoning | None, passages: Sequence[Passage]) -> str
     """Render a line of reasoning, each step with the numbers of its passages as far as they are given."""
     if line is None:
         return ""
-    said = [
+    steps = [
         f"{n}. ({step.kind}) {step.claim.text} {_render_marks(step.claim, passages)}".rstrip()
         for n, step in enumerate(line.steps, 1)
     ]
     if line.conclusion:
         claim = line.conclusion.claim
-        said.append(f"Conclusion: {claim.text} {_render_marks(claim, passages)}".rstrip())
+        steps.append(f"Conclusion: {claim.text} {_render_marks(claim, passages)}".rstrip())
     chain = describe_chain(((step.kind, step.link) for step in line.steps), line.answer)
-    return "\n".join([*([f"Chain: {chain}"] if chain else []), *said, f"Confidence: {line.confidence:.0%}"])
+    return "\n".join([*([f"Chain: {chain}"] if chain else []), *steps, f"Confidence: {line.confidence:.0%}"])
 
 
 def render_list(title: str, items: Sequence[str]) -> str:

@@ -77,10 +77,10 @@ def parse_reasoning(text: str) -> ReasonerOutput:
     entries = list(split_entries(_ENTRY, text))
     if not entries:
         raise ValueError("it contains no entry: write entries such as STEP, CONCLUSION and ANSWER, or NONE alone.")
-    found = [(entry.keyword, step) for entry in entries if (step := _read_step(entry))]
+    steps = [(entry.keyword, step) for entry in entries if (step := _read_step(entry))]
     return ReasonerOutput(
-        steps=tuple(step for keyword, step in found if keyword == "STEP")[:MAX_REASONING_STEPS],
-        conclusion=next((step for keyword, step in found if keyword == "CONCLUSION"), None),
+        steps=tuple(step for keyword, step in steps if keyword == "STEP")[:MAX_REASONING_STEPS],
+        conclusion=next((step for keyword, step in steps if keyword == "CONCLUSION"), None),
         answer=next(iter(list_texts(entries, "ANSWER")), "")[:MAX_ANSWER_CHARACTERS],
         confidence=next((_read_score(entry.text)[0] for entry in entries if entry.keyword == "CONFIDENCE"), 0.5),
         rejected=tuple(_read_rejected(entry.text) for entry in entries if entry.keyword == "REJECTED")[:MAX_REJECTED],
@@ -103,11 +103,11 @@ def _read_step(entry: Entry) -> WrittenStep | None:
     number = _NUMBER.search(before)
     after, link = _AFTER.search(head), _LINK.search(head)
     follows = tuple(map(int, _NUMBER.findall(after[1]))) if after else ()
-    named = next((word for word in _KIND.findall(before) if word in _KINDS), "inference" if follows else "premise")
+    kind = next((word for word in _KIND.findall(before) if word in _KINDS), "inference" if follows else "premise")
     return WrittenStep.model_validate(
         {
             "number": int(number[0]) if number and entry.keyword == "STEP" else 0,
-            "kind": "inference" if entry.keyword == "CONCLUSION" else named,
+            "kind": "inference" if entry.keyword == "CONCLUSION" else kind,
             "sentence": sentence,
             "follows": follows,
             "link": link[1].strip(" *`“”\"'")[:MAX_LINK_CHARACTERS] if link else "",
@@ -117,15 +117,15 @@ def _read_step(entry: Entry) -> WrittenStep | None:
 
 def _read_rejected(text: str) -> RejectedThought:
     """Return a rejected thought: its score, its text, and the reason after a dash."""
-    score, rest = _read_score(text)
-    thought, _, reason = join_lines(rest).rpartition(" – ")
+    score, remainder = _read_score(text)
+    thought, _, reason = join_lines(remainder).rpartition(" – ")
     return RejectedThought(text=thought or reason, score=score, reason=reason if thought else "")
 
 
 def _read_score(text: str) -> tuple[float, str]:
     """Return the score from 0 to 1 at the beginning of a text, 0.5 without one, and the rest of the text."""
-    found = _SCORE.match(text)
-    if found is None:
+    match = _SCORE.match(text)
+    if match is None:
         return 0.5, text
-    score = float(found[1])
-    return min(1.0, score / 100 if found[2] or score > 1 else score), text[found.end() :]
+    score = float(match[1])
+    return min(1.0, score / 100 if match[2] or score > 1 else score), text[match.end() :]

@@ -26,14 +26,14 @@ def _role_modules() -> dict[str, str]:
     Raises:
         ValueError: two roles have the same name, which is also the name of an activity.
     """
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for group in iter_modules(tenure.roles.__path__, f"{tenure.roles.__name__}."):
         if group.ispkg:
             modules = {name: f"{group.name}.{name}" for name in list_extensions(group.name)}
-            if shared := sorted(found.keys() & modules.keys()):
-                raise ValueError(f"two roles are named {shared[0]!r}: {found[shared[0]]} and {modules[shared[0]]}")
-            found |= modules
-    return dict(sorted(found.items()))
+            if shared := sorted(roles.keys() & modules.keys()):
+                raise ValueError(f"two roles are named {shared[0]!r}: {roles[shared[0]]} and {modules[shared[0]]}")
+            roles |= modules
+    return dict(sorted(roles.items()))
 
 
 def list_role_names() -> tuple[str, ...]:

@@ -144,8 +144,8 @@ def parse_review(text: str) -> ReportReviewerOutput:
     sentences = {
         keyword: tuple(
             NumberedSentence(number=number, sentence=sentence)
-            for number, rest in _read_numbered(entries, keyword)
-            if (sentence := parse_sentence(extract_paragraph(rest)))
+            for number, content in _read_numbered(entries, keyword)
+            if (sentence := parse_sentence(extract_paragraph(content)))
         )[:MAX_EDITS]
         for keyword in ("REPLACE", "ADD")
     }
@@ -157,8 +157,8 @@ def parse_review(text: str) -> ReportReviewerOutput:
         add=sentences["ADD"],
         blocks=tuple(
             NumberedBlocks(number=number, blocks=blocks)
-            for number, rest in _read_numbered(entries, "BLOCK")
-            if (blocks := parse_blocks(rest))
+            for number, content in _read_numbered(entries, "BLOCK")
+            if (blocks := parse_blocks(content))
         )[:MAX_EDITS],
         still_open=tuple(number for number, _ in _read_numbered(entries, "OPEN", _NUMBERS))[:MAX_EDITS],
         queries=list_texts(entries, "SEARCH", MAX_QUERY_CHARACTERS)[:MAX_EDITS],
@@ -174,38 +174,38 @@ def _read_numbered(
 ) -> Iterator[tuple[int, str]]:
     """Yield the numbers at the beginning of the entries of a keyword, each with the rest of its entry."""
     for entry in entries:
-        if entry.keyword == keyword and (found := pattern.match(entry.text)):
-            for number in read_numbers(found.group()):
-                yield number, entry.text[found.end() :].strip()
+        if entry.keyword == keyword and (match := pattern.match(entry.text)):
+            for number in read_numbers(match.group()):
+                yield number, entry.text[match.end() :].strip()
 
 
 def _read_verdict(number: int, text: str) -> SentenceVerdict:
-    found = _VERDICT.search(text)
-    if found is None:
+    match = _VERDICT.search(text)
+    if match is None:
         return SentenceVerdict(sentence=number, verdict="neutral")
-    confidence = {"confidence": min(1.0, float(found[2]))} if found[2] else {}
-    return SentenceVerdict.model_validate({"sentence": number, "verdict": found[1].casefold(), **confidence})
+    confidence = {"confidence": min(1.0, float(match[2]))} if match[2] else {}
+    return SentenceVerdict.model_validate({"sentence": number, "verdict": match[1].casefold(), **confidence})
 
 
 def _read_section(text: str) -> PartVerdict:
     line = " ".join(extract_paragraph(text).split())
-    found = _ACTION.search(line)
-    action = found[1] if found else "NONE"
-    heading = (line[: found.start()] if found else line).strip(' :“”"*`')
-    critique = line[found.end() :][:MAX_CRITIQUE_CHARACTERS] if found and action != "NONE" else ""
+    match = _ACTION.search(line)
+    action = match[1] if match else "NONE"
+    heading = (line[: match.start()] if match else line).strip(' :“”"*`')
+    critique = line[match.end() :][:MAX_CRITIQUE_CHARACTERS] if match and action != "NONE" else ""
     return PartVerdict.model_validate({"heading": heading, "action": action, "critique": critique})
 
 
 def _list_conflicts(entries: Sequence[Entry]) -> Iterator[ConflictingPassages]:
     for entry in entries:
-        if entry.keyword == "CONFLICT" and (found := _CONFLICT.match(entry.text)):
-            rest = extract_paragraph(entry.text[found.end() :])
-            quotes = _QUOTED.findall(rest)
-            about = " ".join(re.split(r"[“”\"«]", rest, maxsplit=1)[0].split()).strip(" :*`–—-/")
+        if entry.keyword == "CONFLICT" and (match := _CONFLICT.match(entry.text)):
+            description = extract_paragraph(entry.text[match.end() :])
+            quotes = _QUOTED.findall(description)
+            about = " ".join(re.split(r"[“”\"«]", description, maxsplit=1)[0].split()).strip(" :*`–—-/")
             yield ConflictingPassages.model_validate(
                 {
-                    "passages": (int(found[1]), int(found[2])),
-                    "severity": found[3] or "medium",
+                    "passages": (int(match[1]), int(match[2])),
+                    "severity": match[3] or "medium",
                     "about": about[:MAX_QUERY_CHARACTERS],
                     "quotes": quotes[:2] if len(quotes) > 1 else (),
                 }
@@ -214,7 +214,7 @@ def _list_conflicts(entries: Sequence[Entry]) -> Iterator[ConflictingPassages]:
 
 def _list_answered(entries: Sequence[Entry]) -> Iterator[EvaluatedPart]:
     for entry in entries:
-        if entry.keyword == "ANSWERED" and (found := _ANSWERED.match(entry.text)):
-            part = " ".join(extract_paragraph(entry.text[found.end() :]).split())[:MAX_CRITIQUE_CHARACTERS]
+        if entry.keyword == "ANSWERED" and (match := _ANSWERED.match(entry.text)):
+            part = " ".join(extract_paragraph(entry.text[match.end() :]).split())[:MAX_CRITIQUE_CHARACTERS]
             if part:
-                yield EvaluatedPart.model_validate({"part": part, "answered": found[1]})
+                yield EvaluatedPart.model_validate({"part": part, "answered": match[1]})

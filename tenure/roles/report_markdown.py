@@ -141,13 +141,13 @@ class _Parts:
         if self._subheading:
             block = block.model_copy(update={"heading": self._subheading})
         is_comparison = self._current[0] == "answer" and block.kind == "table"
-        place: tuple[ReportPartKind, str] = ("comparison", "") if is_comparison else self._current
-        self._blocks.setdefault(place, []).append(block)
+        part: tuple[ReportPartKind, str] = ("comparison", "") if is_comparison else self._current
+        self._blocks.setdefault(part, []).append(block)
 
     def add_paragraph(self, text: str) -> None:
         kind = self._current[0]
-        if kind == "answer" and not self.short_answer and (found := _SHORT_ANSWER.match(text)):
-            text = text[found.end() :]
+        if kind == "answer" and not self.short_answer and (match := _SHORT_ANSWER.match(text)):
+            text = text[match.end() :]
             answer, _, others = text.partition("\n")
             if len(answer) <= MAX_SHORT_ANSWER_CHARACTERS:
                 self.short_answer, text = _read_marks(answer.strip(" *_")).text.rstrip("."), others
@@ -187,9 +187,9 @@ def parse_report(text: str) -> WrittenReport:
     Raises:
         ValueError: the text states nothing; the message is addressed to the model.
     """
-    found = _Parts("answer")
-    _read_elements(text, found)
-    report = found.build()
+    parts = _Parts("answer")
+    _read_elements(text, parts)
+    report = parts.build()
     if not report.parts:
         raise ValueError("it contains no report: write Markdown with headings and sentences.")
     return report
@@ -201,8 +201,8 @@ def extract_preview(text: str) -> str:
     It begins with the first heading or the first citation, since models introduce their reports. Searches, and the
     mark, heading, fence or row that is being written, are left out.
     """
-    written = _SEARCH.sub("", _unfence(remove_control_characters(text[:MAX_PREVIEW_CHARACTERS])))
-    lines = _OPEN_MARK.sub("", _OPEN_SEARCH.sub("", written)).split("\n")
+    visible = _SEARCH.sub("", _unfence(remove_control_characters(text[:MAX_PREVIEW_CHARACTERS])))
+    lines = _OPEN_MARK.sub("", _OPEN_SEARCH.sub("", visible)).split("\n")
     if lines[-1].lstrip().startswith(("#", "|", "```")):
         del lines[-1]
     if lines and lines[-1].startswith("|") and not "".join(lines[-2:-1]).startswith("|"):
@@ -213,9 +213,9 @@ def extract_preview(text: str) -> str:
 
 def parse_blocks(text: str) -> tuple[WrittenBlock, ...]:
     """Return the blocks of a section in Markdown."""
-    found = _Parts("section")
-    _read_elements(text, found)
-    return tuple(block for part in found.build().parts for block in part.blocks)
+    parts = _Parts("section")
+    _read_elements(text, parts)
+    return tuple(block for part in parts.build().parts for block in part.blocks)
 
 
 def parse_sentence(text: str) -> WrittenSentence | None:
@@ -252,10 +252,10 @@ def _read_elements(text: str, parts: _Parts) -> None:
 def _unfence(text: str) -> str:
     """Return Markdown without a fence around the whole of it."""
     bare = text.strip()
-    found = _FENCE.match(bare)
-    if found is None:
+    match = _FENCE.match(bare)
+    if match is None:
         return bare
-    inside = bare[found.end() :]
+    inside = bare[match.end() :]
     # Fences inside come in pairs; text after the last one is a remark of the model.
     return inside.rpartition("\n```")[0] if inside.count("\n```") % 2 else inside
 
@@ -292,16 +292,16 @@ def _add_table(tokens: Sequence[Token], parts: _Parts) -> None:
     rows = list(_read_rows(tokens))
     header, *body = rows or [[]]
     columns = tuple(_read_marks(name).text[:200] for name in header[1 : MAX_TABLE_COLUMNS + 1])
-    written: list[WrittenRow] = []
+    written_rows: list[WrittenRow] = []
     name = _Marked(NOT_STATED, (), "fact")
     for label, *cells in body:
-        name = named if (named := _read_marks(label)).text else name
+        name = marked if (marked := _read_marks(label)).text else name
         if any(cells):
             read = tuple(_read_cell(cell, name.numbers) for cell in cells[:MAX_TABLE_COLUMNS])
-            written.append(WrittenRow(label=_strip_emphasis(name.text)[:200], cells=read))
-    if columns and written:
-        for start in range(0, len(written), MAX_TABLE_ROWS):
-            rows_ = tuple(written[start : start + MAX_TABLE_ROWS])
+            written_rows.append(WrittenRow(label=_strip_emphasis(name.text)[:200], cells=read))
+    if columns and written_rows:
+        for start in range(0, len(written_rows), MAX_TABLE_ROWS):
+            rows_ = tuple(written_rows[start : start + MAX_TABLE_ROWS])
             parts.add_block(WrittenBlock(kind="table", columns=columns, rows=rows_))
         return
     parts.add_sentences("bullets", [item for row in body for cell in row for item in parts.read_items(cell)])
@@ -345,14 +345,14 @@ def _read_unit(text: str, kind: ClaimKind | None) -> WrittenSentence | None:
     marked = _read_marks(_SEARCH.sub("", text))
     if not marked.text.strip(" .*_-–"):
         return None
-    found = kind if kind and not marked.numbers else marked.kind
-    if found == "fact" and not marked.numbers and marked.text.endswith(":"):
-        found = "lead_in"
+    claim_kind = kind if kind and not marked.numbers else marked.kind
+    if claim_kind == "fact" and not marked.numbers and marked.text.endswith(":"):
+        claim_kind = "lead_in"
     return WrittenSentence(
         text=marked.text[:MAX_SENTENCE_CHARACTERS],
         passages=marked.numbers[:MAX_CITATIONS],
-        kind=found,
-        query=_read_query(text, marked.text) if found == "gap" else "",
+        kind=claim_kind,
+        query=_read_query(text, marked.text) if claim_kind == "gap" else "",
     )
 
 
@@ -386,7 +386,7 @@ def _split_at_stops(line: str) -> Iterator[str]:
     for piece, query in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
         # The stops of names in code, as of `$JS.API.>`, end no sentence; a capital keeps the start of one.
         masked = _CODE_SPAN.sub(lambda code: f"X{'x' * (len(code[0]) - 1)}", piece)
-        *others, last = [piece[one.start : one.end] for one in split_sentences(masked)] or [piece]
+        *others, last = [piece[span.start : span.end] for span in split_sentences(masked)] or [piece]
         yield from others
         yield f"{last} (search: {query})" if query else last
 
@@ -400,18 +400,18 @@ def _read_marks(text: str) -> _Marked:
         return ""
 
     parts = _CODE_SPAN.split(text)
-    kept = "".join(part if part.startswith("`") and len(part) > 1 else _MARK.sub(take, part) for part in parts)
+    unmarked = "".join(part if part.startswith("`") and len(part) > 1 else _MARK.sub(take, part) for part in parts)
     marks = " ".join(symbols)
     numbers = read_numbers(marks)
     kind: ClaimKind = "gap" if "?" in marks and not numbers else "inference" if "i" in marks else "fact"
-    return _Marked(" ".join(kept.split()), numbers, kind)
+    return _Marked(" ".join(unmarked.split()), numbers, kind)
 
 
 def read_numbers(text: str) -> tuple[int, ...]:
     """Return the numbers in a text in order, each once; a range such as 3-5 gives at most the first of a long one."""
-    found = ((int(first), int(last or first)) for first, last in re.findall(r"(\d+)(?:[-–](\d+))?", text))
+    ranges = ((int(first), int(last or first)) for first, last in re.findall(r"(\d+)(?:[-–](\d+))?", text))
     return tuple(
-        dict.fromkeys(n for first, last in found for n in (first, *range(first + 1, min(last, first + 20) + 1)))
+        dict.fromkeys(n for first, last in ranges for n in (first, *range(first + 1, min(last, first + 20) + 1)))
     )
 
 

@@ -79,17 +79,19 @@ async def _delete_on_server(session: Session, run_id: str) -> set[str]:
     """
     client = await session.connect()
     with explain_refusals(run_id):
-        found = [(found.id, found.run_id) async for found in client.list_workflows(_build_query(run_id))]
+        executions = [
+            (execution.id, execution.run_id) async for execution in client.list_workflows(_build_query(run_id))
+        ]
         if await _is_running(client, run_id):
             raise TenureError(f"run {run_id} is still running: `{PROGRAM} cancel {run_id} --discard` ends it first")
-        for id, run in found:
+        for id, run in executions:
             await _request_deletion(client, id, run)
-        waiting, until = list(found), time.monotonic() + DELETION_TIMEOUT_SECONDS
-        while waiting := [one for one in waiting if await _exists(client, *one)]:
+        waiting, until = list(executions), time.monotonic() + DELETION_TIMEOUT_SECONDS
+        while waiting := [pair for pair in waiting if await _exists(client, *pair)]:
             if time.monotonic() > until:
                 raise Unreachable(f"the server is still deleting {run_id}: run the command again in a minute")
             await asyncio.sleep(0.5)
-    return {id for id, _ in found}
+    return {id for id, _ in executions}
 
 
 def _build_query(run_id: str) -> str:
@@ -98,8 +100,8 @@ def _build_query(run_id: str) -> str:
 
 
 async def _request_deletion(client: Client, workflow_id: str, execution: str) -> None:
-    named = WorkflowExecution(workflow_id=workflow_id, run_id=execution)
-    request = DeleteWorkflowExecutionRequest(namespace=client.namespace, workflow_execution=named)
+    target = WorkflowExecution(workflow_id=workflow_id, run_id=execution)
+    request = DeleteWorkflowExecutionRequest(namespace=client.namespace, workflow_execution=target)
     try:
         await client.workflow_service.delete_workflow_execution(request)
     except RPCError as error:
@@ -111,7 +113,7 @@ async def _is_running(client: Client, run_id: str) -> bool:
     """Return whether a run, or a follow-up question to it, is running; workflows that outlive a run do not count."""
     names = {run_id, f"{run_id}/ask"}
     query = f"({_build_query(run_id)}) AND ExecutionStatus = 'Running'"
-    return not names.isdisjoint([found.id async for found in client.list_workflows(query)])
+    return not names.isdisjoint([execution.id async for execution in client.list_workflows(query)])
 
 
 async def _exists(client: Client, workflow_id: str, execution: str) -> bool:

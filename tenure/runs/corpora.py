@@ -45,8 +45,8 @@ async def search_passages(session: Session, request: SearchBody) -> tuple[Stored
     Raises:
         TenureError: the search failed, or a corpus does not exist.
     """
-    named = tuple(dict.fromkeys(check_corpus(name, made=True) for name in request.corpora))
-    corpora = named or tuple(one.corpus for one in (await ask_corpora(session, "list")).corpora)
+    requested = tuple(dict.fromkeys(check_corpus(name, is_existing=True) for name in request.corpora))
+    corpora = requested or tuple(stats.corpus for stats in (await ask_corpora(session, "list")).corpora)
     if not corpora:
         return ()
     search = SearchRequest(
@@ -150,7 +150,7 @@ async def read_relations(session: Session, body: EntityBody) -> RelatedReply:
     Raises:
         TenureError: the graph cannot be read.
     """
-    corpus = check_corpus(body.corpus, made=True)
+    corpus = check_corpus(body.corpus, is_existing=True)
     request = RelatedRequest(entity=body.entity, corpora=(corpus,), limit=body.limit)
     return await run_workflow(
         session,
@@ -181,8 +181,8 @@ async def list_watched_corpora(session: Session) -> list[WatchedCorpus]:
     """
     client = await session.connect()
     with explain_refusals("corpus watched"):
-        found = [one async for one in schedules.list_watched_corpora(client)]
-    return sorted(found, key=lambda one: one.corpus)
+        watched = [corpus async for corpus in schedules.list_watched_corpora(client)]
+    return sorted(watched, key=lambda corpus: corpus.corpus)
 
 
 async def unwatch_corpus(session: Session, name: str) -> None:

@@ -30,20 +30,20 @@ def _filter(condition: str) -> Filter:
             f"the filter {condition[:80]!r} cannot be read: write FIELD=VALUE, FIELD>=VALUE, FIELD<=VALUE "
             "or FIELD=ONE,ANOTHER"
         )
-    field, sign, written = read.groups()
+    field, sign, text = read.groups()
     if field not in FILTER_FIELDS:
         raise InvalidRequest(f"there is no field {field!r} to filter by; there are {', '.join(FILTER_FIELDS)}")
     if sign == "=":
-        values = tuple(_value(field, value) for value in written.split(",") if value.strip())
+        values = tuple(_value(field, value) for value in text.split(",") if value.strip())
         if not values:
             raise InvalidRequest(f"the filter {condition[:80]!r} names no value")
         return Filter(field=field, equals=values[0]) if len(values) == 1 else Filter(field=field, any_of=values)
-    value = _value(field, written)
+    value = _value(field, text)
     return Filter(field=field, min=value) if sign == ">=" else Filter(field=field, max=value)
 
 
-def _value(field: str, written: str) -> FilterValue:
-    value = written.strip()
+def _value(field: str, text: str) -> FilterValue:
+    value = text.strip()
     match FILTER_FIELDS[field]:
         case "number":
             if not re.fullmatch(r"\d{1,9}", value):

@@ -39,10 +39,10 @@ async def launch_fork(
 
 def _build_request(request: RunRequest, body: ForkBody, settings: ChatModelSettings) -> RunRequest:
     """Return the request of the fork: that of its origin with its own limits; documents are not read again."""
-    given = {name: getattr(body, name) for name in body.model_fields_set if name in RunLimits.model_fields}
-    if "max_cost_usd" in given:
-        given["highest_price"] = find_reservation_price(settings, limited=True)
-    limits: RunLimits = request.limits.model_copy(update=given)
+    values = {name: getattr(body, name) for name in body.model_fields_set if name in RunLimits.model_fields}
+    if "max_cost_usd" in values:
+        values["highest_price"] = find_reservation_price(settings, limited=True)
+    limits: RunLimits = request.limits.model_copy(update=values)
     return request.model_copy(update={"ingest": (), "limits": limits})
 
 
@@ -50,8 +50,8 @@ def _add_feedback(origin: ForkOrigin, feedback: str) -> ForkOrigin:
     """Return the origin with feedback for the fork."""
     if not feedback.strip():
         return origin
-    said = (*origin.checkpoint.feedback, Feedback(text=feedback.strip()))
-    return origin.model_copy(update={"checkpoint": origin.checkpoint.model_copy(update={"feedback": said})})
+    items = (*origin.checkpoint.feedback, Feedback(text=feedback.strip()))
+    return origin.model_copy(update={"checkpoint": origin.checkpoint.model_copy(update={"feedback": items})})
 
 
 async def read_origin(record: RunRecord, cycle: int) -> tuple[RunRequest, ForkOrigin]:
@@ -62,11 +62,11 @@ async def read_origin(record: RunRecord, cycle: int) -> tuple[RunRequest, ForkOr
     """
     request = await record.read_run_request()
     with explain_refusals(record.id):
-        kept = await record.source.fetch_checkpoints()
-        cycles = [await record.decode(payload, CycleCheckpoint) for payload in kept.cycles]
+        checkpoints = await record.source.fetch_checkpoints()
+        cycles = [await record.decode(payload, CycleCheckpoint) for payload in checkpoints.cycles]
         for checkpoint in cycles:
-            if kept.research is not None and checkpoint.state.cycle == cycle:
-                research = await record.decode(kept.research, ResearchRequest)
+            if checkpoints.research is not None and checkpoint.state.cycle == cycle:
+                research = await record.decode(checkpoints.research, ResearchRequest)
                 bare = checkpoint.model_copy(update={"progress": None})
                 # The request of a fork has the state of the run before it, which the checkpoint replaces.
                 fresh = research.model_copy(update={"state": None})

@@ -23,9 +23,9 @@ def truncate_bytes(text: str, limit: int = SUMMARY_BYTES) -> str:
 
 def format_duration(seconds: float) -> str:
     """Format a duration like a clock."""
-    minutes, rest = divmod(int(max(seconds, 0)), 60)
+    minutes, remainder = divmod(int(max(seconds, 0)), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"
 
 
 def format_count(number: int, noun: str, plural: str = "") -> str:

@@ -48,9 +48,9 @@ async def list_runs(session: Session, chosen: RunFilter) -> RunList:
     words = chosen.words.casefold().split()
     if not words:
         return await _collect(session, chosen)
-    found = await _collect(session, chosen.model_copy(update={"limit": MAX_LISTED}))
-    rows = [row for row in found.runs if all(word in f"{row.id} {row.question}".casefold() for word in words)]
-    return RunList(runs=tuple(rows[: chosen.limit]), notes=found.notes)
+    listed = await _collect(session, chosen.model_copy(update={"limit": MAX_LISTED}))
+    rows = [row for row in listed.runs if all(word in f"{row.id} {row.question}".casefold() for word in words)]
+    return RunList(runs=tuple(rows[: chosen.limit]), notes=listed.notes)
 
 
 async def _collect(session: Session, chosen: RunFilter) -> RunList:
@@ -83,14 +83,14 @@ async def _collect(session: Session, chosen: RunFilter) -> RunList:
 async def _list_archived(chosen: RunFilter, settings: HomeSettings) -> tuple[list[RunDescription], tuple[str, ...]]:
     """Return the latest archived runs of a choice, each id once, and a note if they cannot be read."""
     try:
-        found: list[RunDescription] = await read_archive(
+        archived: list[RunDescription] = await read_archive(
             settings,
             lambda archive: archive.list_archived_runs(settings, AGENT_WORKFLOW, chosen.owner, chosen.status),
             [],
         )
     except TenureError as error:
         return [], (f"no archived runs are listed: {error}",)
-    return list({run.id: run for run in reversed(found)}.values())[::-1][: chosen.limit], ()
+    return list({run.id: run for run in reversed(archived)}.values())[::-1][: chosen.limit], ()
 
 
 async def _list_present(client: Client, ids: Sequence[str]) -> set[str]:

@@ -100,20 +100,20 @@ async def write_memory(session: Session, body: RememberBody) -> Memory:
         now=datetime.now(UTC),
     )
     action = "edit" if body.replaces else "add"
-    written = (await _run_workflow(session, MemoryRequest(write=request), action)).written
-    if written.problem or written.memory is None:
-        raise InvalidRequest(_explain_problem(written, body))
-    return written.memory
+    reply = (await _run_workflow(session, MemoryRequest(write=request), action)).written
+    if reply.problem or reply.memory is None:
+        raise InvalidRequest(_explain_problem(reply, body))
+    return reply.memory
 
 
-def _explain_problem(written: WriteMemoryReply, body: RememberBody) -> str:
+def _explain_problem(reply: WriteMemoryReply, body: RememberBody) -> str:
     """Return the reason for which a memory was not written, and what to do."""
     owner = f" --owner {body.owner}" if body.owner else ""
-    known, problem = written.memory, written.problem
-    if problem == "duplicate" and known:
+    existing, problem = reply.memory, reply.problem
+    if problem == "duplicate" and existing:
         return (
-            f"memory {known.id} ({known.kind}) has this text already: "
-            f"`{PROGRAM} memory forget {known.id}{owner}` removes it"
+            f"memory {existing.id} ({existing.kind}) has this text already: "
+            f"`{PROGRAM} memory forget {existing.id}{owner}` removes it"
         )
     if problem == "episode":
         return f"memory {body.replaces} is the record of a run: it can be forgotten, but not edited"
@@ -147,6 +147,6 @@ async def forget_memories(session: Session, body: ForgetBody) -> ForgetReply:
     return forgot
 
 
-def describe_status(one: Memory) -> str:
+def describe_status(memory: Memory) -> str:
     """Return the reason for which a memory is not recalled or counts less, or an empty string."""
-    return "waits for a second source" if one.unconfirmed else "disputed" if one.contradicted_by else ""
+    return "waits for a second source" if memory.unconfirmed else "disputed" if memory.contradicted_by else ""

@@ -39,10 +39,10 @@ class OperationRequest(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _drop_nulls(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        return {name: value for name, value in given.items() if value is not None}
+    def _drop_nulls(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def validate_request(kind: type[R], values: Any) -> R:
@@ -90,8 +90,8 @@ def derive_start(body: RunOptions, **values: Any) -> StartRequest:
     Raises:
         InvalidRequest: a value does not fit.
     """
-    given = body.model_dump(include=set(StartRequest.model_fields), exclude_unset=True)
-    return validate_request(StartRequest, given | values)
+    inherited = body.model_dump(include=set(StartRequest.model_fields), exclude_unset=True)
+    return validate_request(StartRequest, inherited | values)
 
 
 class ScheduledQuestion(Contract):

@@ -26,15 +26,15 @@ def resolve_paths(paths: Sequence[PathName]) -> list[Path]:
     Raises:
         InvalidRequest: a path does not exist, is no text, or is never read.
     """
-    found = [Path(path).expanduser().absolute() for path in paths]
-    for given, path in zip(map(str, paths), found, strict=True):
-        if any("\ud800" <= character <= "\udfff" for character in given):
-            raise InvalidRequest(f"{given!r} is not valid UTF-8: rename it, or name the folder above it")
+    absolute = [Path(path).expanduser().absolute() for path in paths]
+    for name, path in zip(map(str, paths), absolute, strict=True):
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise InvalidRequest(f"{name!r} is not valid UTF-8: rename it, or name the folder above it")
         if not path.exists():
-            raise InvalidRequest(f"{given} does not exist")
+            raise InvalidRequest(f"{name} does not exist")
         if why := explain_closed_path(path.resolve()):
-            raise InvalidRequest(f"{given} {why} and is not read: name the files and folders that are needed")
-    return list(dict.fromkeys(path.resolve() for path in found))
+            raise InvalidRequest(f"{name} {why} and is not read: name the files and folders that are needed")
+    return list(dict.fromkeys(path.resolve() for path in absolute))
 
 
 def require_absolute(paths: Sequence[PathName]) -> None:
@@ -85,8 +85,8 @@ def allow_reading(
         for request in requests:
             documents = [path for path in map(Path, request.paths) if path != MANUAL]
             add_document_roots(settings.home, request.corpus, documents, settings.owner)
-        given = [Path(file.path) for file in files if file.path is not None and not is_shared(file.path)]
-        add_document_roots(settings.home, make_run_scope(run_id), given, settings.owner)
+        local_files = [Path(file.path) for file in files if file.path is not None and not is_shared(file.path)]
+        add_document_roots(settings.home, make_run_scope(run_id), local_files, settings.owner)
     except RootsError as error:
         raise TenureError(str(error)) from error
 

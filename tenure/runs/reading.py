@@ -42,8 +42,8 @@ async def read_state(session: Session, run_id: str) -> RunState:
         )
     handle = (await session.connect()).get_workflow_handle(run_id)
     with explain_refusals(run_id), explain_ended_query(run_id, is_running=record.is_running):
-        found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
-    return found
+        state: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
+    return state
 
 
 async def read_trace(session: Session, run_id: str) -> Trace:

@@ -49,22 +49,22 @@ def slugify(text: str, limit: int = 40) -> str:
     """Return a text as lower-case ASCII words joined by hyphens, cut between words."""
     plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
     words = re.findall(r"[a-z0-9]+", plain)
-    kept = ""
+    slug = ""
     for word in words:
-        longer = f"{kept}-{word}" if kept else word[:limit]
+        longer = f"{slug}-{word}" if slug else word[:limit]
         if len(longer) > limit:
             break
-        kept = longer
-    return kept or "question"
+        slug = longer
+    return slug or "question"
 
 
-def check_corpus(name: str, *, made: bool = False) -> str:
+def check_corpus(name: str, *, is_existing: bool = False) -> str:
     """Return a valid corpus name; `made` accepts existing corpora, which may contain a run's web pages.
 
     Raises:
         InvalidRequest: the name is invalid.
     """
-    if not _CORPUS.fullmatch(name) and not (made and name.startswith(WEB_PREFIX) and _is_run(name)):
+    if not _CORPUS.fullmatch(name) and not (is_existing and name.startswith(WEB_PREFIX) and _is_run(name)):
         raise InvalidRequest(
             f"{name!r} is not a corpus name: use letters, digits, dots, hyphens and underscores, at most 64"
         )
@@ -87,7 +87,7 @@ def check_run(name: str) -> str:
 RunName = Annotated[str, check_run]
 """Id of a run."""
 
-CorpusName = Annotated[str, partial(check_corpus, made=True)]
+CorpusName = Annotated[str, partial(check_corpus, is_existing=True)]
 """Name of an existing corpus."""
 
 

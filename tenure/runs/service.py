@@ -84,17 +84,17 @@ async def open_service(settings: Settings) -> "Service":
         TenureError: the stack cannot be started.
     """
     try:
-        place = await asyncio.to_thread(ensure_server, settings)
+        server = await asyncio.to_thread(ensure_server, settings)
     except (StackError, ServerUnreachable, PricesError, LocalModelError) as error:
         raise Unreachable(str(error)) from error
-    return Service(place)
+    return Service(server)
 
 
 class Service(Session):
     """Functions behind the faces; without an open connection, one is opened at the first use."""
 
-    def __init__(self, place: ServerTarget, client: Client | None = None) -> None:
-        super().__init__(place, client)
+    def __init__(self, server: ServerTarget, client: Client | None = None) -> None:
+        super().__init__(server, client)
         self._progress = build_progress_query()
 
     async def start(self, request: StartRequest, *, digest: str = "") -> StartReply:
@@ -175,14 +175,14 @@ class Service(Session):
             InvalidRequest: the report has no such source, or the part is not stored.
         """
         result = await self.read_result(run)
-        source = next((one for one in result.sources if one.n == number), None)
+        source = next((entry for entry in result.sources if entry.n == number), None)
         if source is None or part.start >= part.end:
             raise InvalidRequest(f"the report has no source {number} with the characters {part.start} to {part.end}")
-        wanted = TextRange(source=source.id, start=part.start, end=part.end)
-        found = (await run_corpus_workflow(self, CorpusRequest(action="read", range=wanted))).passages
-        if not found:
+        text_range = TextRange(source=source.id, start=part.start, end=part.end)
+        passages = (await run_corpus_workflow(self, CorpusRequest(action="read", range=text_range))).passages
+        if not passages:
             raise InvalidRequest(f"source {number} is no longer stored, or has changed since the report was written")
-        return found[0]
+        return passages[0]
 
     async def steer(self, run: str, command: RunCommand) -> SteerReply:
         """Send a command to a run and return its effect."""
@@ -240,14 +240,14 @@ class Service(Session):
         """Return the running ingestions."""
         client = await self.connect()
         query = f"WorkflowType = '{INGEST_WORKFLOW}' AND ExecutionStatus = 'Running'"
-        found: list[RunningIngestion] = []
+        running: list[RunningIngestion] = []
         with explain_refusals("ingestions"):
             async for execution in client.list_workflows(query, limit=_MAX_INGESTIONS):
                 handle = client.get_workflow_handle(execution.id)
                 snapshot = await read_snapshot(client, handle)
                 name = execution.id.removeprefix(make_ingestion_id(""))
-                found.append(RunningIngestion(corpus=name, progress=snapshot.ingest))
-        return tuple(found)
+                running.append(RunningIngestion(corpus=name, progress=snapshot.ingest))
+        return tuple(running)
 
     async def ingest(self, body: IngestBody) -> StartReply:
         """Start reading documents into a corpus."""
@@ -260,8 +260,8 @@ class Service(Session):
         """Return the memories of a choice: those that match its words, or the latest ones."""
         if not chosen.words.strip():
             return await list_memories(self, chosen)
-        found = tuple(one.memory for one in (await search_memories(self, chosen)).memories)
-        return MemoriesReply(memories=found, total=len(found))
+        memories = tuple(scored.memory for scored in (await search_memories(self, chosen)).memories)
+        return MemoriesReply(memories=memories, total=len(memories))
 
     async def remember(self, body: RememberBody) -> Memory:
         """Store a memory."""
@@ -305,17 +305,17 @@ class Service(Session):
             seconds=snapshot.seconds,
             progress=snapshot.progress,
             ingest=snapshot.ingest,
-            pending_failures=tuple(one.line for one in parts.pending_failures),
-            streamed_answers=tuple(one.line for one in parts.writings),
-            draft="\n\n".join(one.text for one in parts.writings if one.text),
+            pending_failures=tuple(failure.line for failure in parts.pending_failures),
+            streamed_answers=tuple(answer.line for answer in parts.writings),
+            draft="\n\n".join(answer.text for answer in parts.writings if answer.text),
             note=note,
             failure=failure,
         )
 
     async def _explain_silence(self, client: Client) -> str:
         """Return the reason why a running run does not answer; empty if only its first step is missing."""
-        if found := await asyncio.to_thread(describe_dead_process, self.place):
-            return found
+        if problem := await asyncio.to_thread(describe_dead_process, self.place):
+            return problem
         if await is_starting(client, self.place):
             return "the worker is starting"
         return await describe_missing_worker(client)

@@ -92,16 +92,18 @@ def build_request(request: StartRequest, settings: ClientSettings, note: Callabl
         InvalidRequest: a path does not exist, or a value does not fit.
     """
     secrets = request.include_secrets
-    named = tuple(dict.fromkeys(check_corpus(name, made=True) for name in request.corpora))
+    requested = tuple(dict.fromkeys(check_corpus(name, is_existing=True) for name in request.corpora))
     ingest = [plan_ingestion(request.docs, include_secrets=secrets)] if request.docs else []
     databases = tuple(dict.fromkeys(request.databases))
     tests = read_tests(request.tests, note, include_secrets=secrets)
     # Tests and files of a program imply a coding task, for which the manual of Tenure is no source.
     mode: RunMode = "code" if (tests or request.files) and request.mode == "auto" else request.mode
     web = build_web_scope(request, settings)
-    if DEFAULT_CORPUS in named or not (request.docs or named or databases or web or mode == "code"):
+    if DEFAULT_CORPUS in requested or not (request.docs or requested or databases or web or mode == "code"):
         ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(find_manual()),)))
-    corpora = dict.fromkeys((*(one.corpus for one in ingest), *named, *map(get_database_corpus, databases)))
+    corpora = dict.fromkeys(
+        (*(ingestion.corpus for ingestion in ingest), *requested, *map(get_database_corpus, databases))
+    )
     try:
         return RunRequest(
             question=request.question,
@@ -126,16 +128,16 @@ def make_id(question: str, mode: RunMode, settings: ConnectionSettings, *, suffi
 
 def render_details(request: RunRequest, chosen: str) -> str:
     """Return the text that the web UI shows with the run: the question, and how to steer the run."""
-    sources = "\n".join(f"- `{path}`" for one in request.ingest for path in one.paths)
+    sources = "\n".join(f"- `{path}`" for ingestion in request.ingest for path in ingestion.paths)
     web = request.limits.web
     engines = f"**Web** {', '.join(web.providers) or 'every configured provider'}\n\n" if web else ""
     only = truncate_line("; ".join(map(str, request.limits.filters)), 2000)
     filtered = f"**Only passages with** {only}\n\n" if only else ""
     files = [f"`{file.name}`" for file in (*request.files, *request.tests)]
-    given = f"**Files and tests** {', '.join(files)[:4000]}\n\n" if files else ""
+    file_names = f"**Files and tests** {', '.join(files)[:4000]}\n\n" if files else ""
     return (
         f"{truncate_line(request.question, 4000)}\n\n"
-        f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{engines}{given}"
+        f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{engines}{file_names}"
         f"{filtered}"
         f'**Steer** `{PROGRAM} feedback {chosen} "TEXT"`, '
         "`outline`, `budget`, `pause`, `resume`, `finish`, `cancel`\n"
@@ -221,24 +223,24 @@ async def prepare_run(session: Session, planned: PlannedRun) -> PlannedRun:
     return replace(planned, request=request)
 
 
-def _add_notifications(request: RunRequest, place: ServerTarget) -> RunRequest:
+def _add_notifications(request: RunRequest, server: ServerTarget) -> RunRequest:
     """Return a request with notifications if the settings configure them."""
-    if not place.settings.has_notifications:
+    if not server.settings.has_notifications:
         return request
-    return request.model_copy(update={"notifications": place.build_run_url("")})
+    return request.model_copy(update={"notifications": server.build_run_url("")})
 
 
 async def _check_corpora(session: Session, request: RunRequest) -> None:
     """Check that every corpus exists that the run does not create itself."""
-    made = {one.corpus for one in request.ingest} | set(map(get_database_corpus, request.databases))
-    wanted = set(request.corpora) - made
-    if not wanted:
+    new = {ingestion.corpus for ingestion in request.ingest} | set(map(get_database_corpus, request.databases))
+    requested = set(request.corpora) - new
+    if not requested:
         return
-    known = [stats.corpus for stats in (await ask_corpora(session, "list")).corpora]
-    missing = sorted(wanted - set(known))
+    existing = [stats.corpus for stats in (await ask_corpora(session, "list")).corpora]
+    missing = sorted(requested - set(existing))
     if missing:
         raise InvalidRequest(
-            f"there is no corpus {missing[0]!r} ({', '.join(known) or 'no corpus exists yet'}): "
+            f"there is no corpus {missing[0]!r} ({', '.join(existing) or 'no corpus exists yet'}): "
             f"create it with `{PROGRAM} corpus add PATH --corpus {missing[0]}`"
         )
 
@@ -286,9 +288,9 @@ async def refuse_archived_id(settings: ConnectionSettings, chosen: str) -> tuple
         UsedRunId: there is such a run.
     """
     try:
-        found = await load_archived(settings, chosen)
+        archived = await load_archived(settings, chosen)
     except TenureError as error:
         return (f"the archive was not searched for a run {chosen}: {error}",)
-    if found is not None:
+    if archived is not None:
         raise UsedRunId(chosen)
     return ()

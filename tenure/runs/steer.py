@@ -84,12 +84,12 @@ async def _send_signal(handle: WorkflowHandle[Any, Any], steering: RunCommand) -
 
 def build_signal_input(steering: RunCommand) -> list[Any]:
     """Return the input of the equivalent signal."""
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "feedback": {"text": steering.text, "topic": steering.topic},
         "answer": steering.text,
         "outline": [topic.model_dump() for topic in steering.outline],
         "budget": steering.budget.model_dump(exclude_none=True),
         "cancel": {"discard": True} if steering.discard else None,
     }
-    value = given.get(steering.name)
+    value = values.get(steering.name)
     return [] if value is None else [value]

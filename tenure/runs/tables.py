@@ -14,9 +14,9 @@ def build_request(body: SqlBody) -> SqlRequest:
     Raises:
         InvalidRequest: no source is named, or a path does not exist.
     """
-    named = [check_corpus(name) for name in body.corpora]
+    requested = [check_corpus(name) for name in body.corpora]
     ingest = [plan_ingestion(body.docs, include_secrets=body.include_secrets)] if body.docs else []
-    corpora = tuple(dict.fromkeys((*(one.corpus for one in ingest), *named)))
+    corpora = tuple(dict.fromkeys((*(ingestion.corpus for ingestion in ingest), *requested)))
     databases = tuple(dict.fromkeys(body.databases))
     if not corpora and not databases:
         raise InvalidRequest("name the tables, by documents, a corpus or a database")

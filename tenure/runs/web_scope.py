@@ -19,8 +19,8 @@ def build_web_scope(request: StartRequest, settings: WebSettings) -> WebScope | 
         InvalidRequest: a web option is given without the web, or a domain is invalid.
     """
     local = request.docs or request.corpora or request.databases or request.mode == "code" or request.tests
-    wanted = request.web if request.web is not None else settings.web and not local
-    if not wanted:
+    is_enabled = request.web if request.web is not None else settings.web and not local
+    if not is_enabled:
         for field in ("providers", "domains", "since", "pages"):
             if getattr(request, field):
                 raise InvalidRequest("it applies only to runs that read the web, and this one does not", field)

@@ -55,11 +55,11 @@ class ClientSettings(
     @classmethod
     def _check_rerank_steps(cls, rerank: object) -> object:
         """Reject unknown steps; `RerankOptions` itself ignores them, since other versions may send them."""
-        for given, model in (
+        for value, model in (
             (rerank, RerankOptions),
             (rerank.get("recency") if isinstance(rerank, dict) else None, RecencyOptions),
         ):
-            unknown = sorted(given.keys() - model.model_fields.keys()) if isinstance(given, dict) else []
+            unknown = sorted(value.keys() - model.model_fields.keys()) if isinstance(value, dict) else []
             if unknown:
                 raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(model.model_fields)}")
         return rerank
@@ -109,15 +109,15 @@ def get_environment_variable(name: str) -> str:
 def describe_settings_error(error: ValidationError | SettingsError) -> str:
     """Return one line that names the invalid setting and the allowed values."""
     if isinstance(error, SettingsError):
-        named = re.search(r'field "(\w+)"', str(error))
-        return f"{get_environment_variable(named[1]) if named else 'a setting'} is not valid: it is not JSON"
+        match = re.search(r'field "(\w+)"', str(error))
+        return f"{get_environment_variable(match[1]) if match else 'a setting'} is not valid: it is not JSON"
     first = error.errors()[0]
     if not first["loc"]:  # several settings contradict each other
         return str(first["msg"]).removeprefix("Value error, ")
     setting, *inner = (str(part) for part in first["loc"] if part != "[key]")
-    known = get_environment_variable(setting) if setting in Settings.model_fields else setting
+    variable = get_environment_variable(setting) if setting in Settings.model_fields else setting
     words = str(first["msg"])
     if first["type"] == "extra_forbidden":
         inside = McpServer if setting == "mcp_servers" else RoleSettings
         words = f"Should be one of {', '.join(inside.model_fields)}"
-    return f"{'__'.join([known, *(part.upper() for part in inner)])} is not valid: {words[0].lower()}{words[1:]}"
+    return f"{'__'.join([variable, *(part.upper() for part in inner)])} is not valid: {words[0].lower()}{words[1:]}"

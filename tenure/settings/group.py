@@ -11,22 +11,22 @@ IdentifierName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39
 """Name that a person gives to a database or server."""
 
 
-def _split_words(written: object) -> object:
+def _split_words(text: object) -> object:
     """Split a text at commas and drop duplicates."""
-    if not isinstance(written, str):
-        return written
-    return tuple(dict.fromkeys(part.strip() for part in written.split(",") if part.strip()))
+    if not isinstance(text, str):
+        return text
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_words)]
 """List of words, separated by commas in the environment."""
 
 
-def _split_paths(written: object) -> object:
+def _split_paths(text: object) -> object:
     """Split a text at colons into absolute paths."""
-    if not isinstance(written, str):
-        return written
-    paths = [Path(part.strip()).expanduser() for part in written.split(os.pathsep) if part.strip()]
+    if not isinstance(text, str):
+        return text
+    paths = [Path(part.strip()).expanduser() for part in text.split(os.pathsep) if part.strip()]
     if relative := [path for path in paths if not path.is_absolute()]:
         raise ValueError(f"{str(relative[0])!r} is not an absolute path")
     return tuple(dict.fromkeys(paths))

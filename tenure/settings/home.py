@@ -75,8 +75,8 @@ class HomeSettings(SettingsGroup):
 
     def list_owners(self) -> tuple[Self, ...]:
         """Return settings for each owner of a worker, for the owner without a name first."""
-        named = {"": None, **self.owners}
-        return tuple(self.model_copy(update={"owner": name, "owner_token": token}) for name, token in named.items())
+        tokens = {"": None, **self.owners}
+        return tuple(self.model_copy(update={"owner": name, "owner_token": token}) for name, token in tokens.items())
 
 
 class ConnectionSettings(HomeSettings):

@@ -117,20 +117,23 @@ class SearchSettings(FetchSettings, McpSettings):
 
     @field_validator("opensearch", "mcp_servers")
     @classmethod
-    def _check_own_names(cls, named: dict[str, object]) -> dict[str, object]:
+    def _check_own_names(cls, providers: dict[str, object]) -> dict[str, object]:
         """Reject names of known search providers."""
-        if taken := [name for name in named if name in list_extensions(SEARCH_PROVIDERS)]:
-            raise ValueError(f"{taken[0]!r} is the name of a search provider")
-        return named
+        if reserved := [name for name in providers if name in list_extensions(SEARCH_PROVIDERS)]:
+            raise ValueError(f"{reserved[0]!r} is the name of a search provider")
+        return providers
 
     @field_validator("search_keys", "search_urls", "search_providers")
     @classmethod
-    def _check_providers(cls, named: Any, info: ValidationInfo) -> Any:
+    def _check_providers(cls, providers: Any, info: ValidationInfo) -> Any:
         """Reject unknown search providers; engines and MCP servers of a person have no keys."""
-        known = list(list_extensions(SEARCH_PROVIDERS))
+        available = list(list_extensions(SEARCH_PROVIDERS))
         if info.field_name == "search_providers":
             servers = info.data.get("mcp_servers", {})
-            known += [*info.data.get("opensearch", ()), *(name for name, server in servers.items() if server.search)]
-        if unknown := [name for name in named if name not in known]:
-            raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(known)}")
-        return named
+            available += [
+                *info.data.get("opensearch", ()),
+                *(name for name, server in servers.items() if server.search),
+            ]
+        if unknown := [name for name in providers if name not in available]:
+            raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(available)}")
+        return providers

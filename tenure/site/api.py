@@ -61,8 +61,12 @@ class ApiOperation:
     def request(self) -> tuple[str, type[BaseModel]] | None:
         """Name and model of the request of the function, or None if it has none."""
         parameters = inspect.signature(self.function).parameters.values()
-        found = ((one.name, one.annotation) for one in parameters if hasattr(one.annotation, "model_fields"))
-        return next(found, None)
+        requests = (
+            (parameter.name, parameter.annotation)
+            for parameter in parameters
+            if hasattr(parameter.annotation, "model_fields")
+        )
+        return next(requests, None)
 
     @property
     def reply(self) -> type[BaseModel]:
@@ -177,36 +181,41 @@ OPERATIONS = (
 def build_routes(service: Service) -> list[Route]:
     """Return the routes of the API."""
     return [
-        Route(PREFIX + one.path, _build_endpoint(service, one), methods=[one.method], name=one.name)
-        for one in OPERATIONS
+        Route(
+            PREFIX + operation.path,
+            _build_endpoint(service, operation),
+            methods=[operation.method],
+            name=operation.name,
+        )
+        for operation in OPERATIONS
     ]
 
 
 def _build_endpoint(service: Service, operation: ApiOperation) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         try:
-            found = await operation.function(service, **await _read_arguments(request, operation))
+            reply = await operation.function(service, **await _read_arguments(request, operation))
         except TenureError as error:
             return JSONResponse(ErrorReply(error=str(error)).model_dump(), get_status(error))
-        if isinstance(found, Response):
-            return found
-        return Response(found.model_dump_json(), operation.status, media_type="application/json")
+        if isinstance(reply, Response):
+            return reply
+        return Response(reply.model_dump_json(), operation.status, media_type="application/json")
 
     return answer
 
 
 async def _read_arguments(request: Request, operation: ApiOperation) -> dict[str, Any]:
     """Return the arguments of the function of an operation."""
-    given: dict[str, Any] = dict(request.path_params)
+    arguments: dict[str, Any] = dict(request.path_params)
     if operation.request is None:
-        return given
+        return arguments
     name, kind = operation.request
     if operation.method == "GET":
-        return given | {name: validate_request(kind, dict(request.query_params))}
+        return arguments | {name: validate_request(kind, dict(request.query_params))}
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise InvalidRequest("the body must be of the type application/json")
     try:
-        return given | {name: kind.model_validate_json(await request.body())}
+        return arguments | {name: kind.model_validate_json(await request.body())}
     except ValidationError as error:
         raise InvalidRequest.explain(error) from error
 

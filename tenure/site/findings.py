@@ -38,18 +38,23 @@ class FoundPassages:
 
 async def list_findings(service: Service, trace: Trace) -> FoundPassages:
     """Return the latest accepted passages of a run."""
-    found = [(0, finding) for finding in trace.initial_findings]
-    found += [(cycle.number, finding) for cycle in trace.cycles for finding in cycle.accepted]
-    latest = found[::-1][:MAX_PASSAGES]
+    accepted = [(0, finding) for finding in trace.initial_findings]
+    accepted += [(cycle.number, finding) for cycle in trace.cycles for finding in cycle.accepted]
+    latest = accepted[::-1][:MAX_PASSAGES]
     try:
-        stored = {one.chunk: one for one in await service.read_passages([finding.passage for _, finding in latest])}
+        stored = {
+            passage.chunk: passage
+            for passage in await service.read_passages([finding.passage for _, finding in latest])
+        }
     except TenureError as error:
-        return FoundPassages((), len(found), str(error))
+        return FoundPassages((), len(accepted), str(error))
     return FoundPassages(
         tuple(
-            AcceptedPassage(cycle, one.topic, one.query, one.passage.relevance, stored[one.passage.chunk])
-            for cycle, one in latest
-            if one.passage.chunk in stored
+            AcceptedPassage(
+                cycle, finding.topic, finding.query, finding.passage.relevance, stored[finding.passage.chunk]
+            )
+            for cycle, finding in latest
+            if finding.passage.chunk in stored
         ),
-        len(found),
+        len(accepted),
     )

@@ -21,17 +21,19 @@ _FAULTS = (
 
 def build_description(origin: str) -> dict[str, Any]:
     """Return the description of the API at an origin."""
-    requests = {one.request[1] for one in OPERATIONS if one.request is not None and one.method != "GET"}
-    replies = {one.reply for one in OPERATIONS} | {ErrorReply}
+    requests = {
+        operation.request[1] for operation in OPERATIONS if operation.request is not None and operation.method != "GET"
+    }
+    replies = {operation.reply for operation in OPERATIONS} | {ErrorReply}
     models = sorted(
         [(model, "validation") for model in requests] + [(model, "serialization") for model in replies],
         key=lambda pair: (pair[0].__name__, pair[1]),
     )
     references, definitions = models_json_schema(models, ref_template=_SCHEMAS)  # type: ignore[arg-type]
     paths: dict[str, dict[str, Any]] = {}
-    for one in OPERATIONS:
-        path = PREFIX + one.path.replace(":path}", "}").replace(":int}", "}")
-        paths.setdefault(path, {})[one.method.lower()] = _describe(one, references)
+    for operation in OPERATIONS:
+        path = PREFIX + operation.path.replace(":path}", "}").replace(":int}", "}")
+        paths.setdefault(path, {})[operation.method.lower()] = _describe(operation, references)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Tenure", "version": VERSION, "description": "Start, follow, steer and read runs."},

@@ -100,8 +100,8 @@ def render_error(words: str, status: HTTPStatus) -> Response:
 
 async def _show_start(service: Service, request: Request) -> Response:
     words, status = request.query_params.get("q", ""), request.query_params.get("status", "")
-    found = await service.list_runs(validate_request(RunFilter, {"words": words, "status": status}))
-    return _render("start.html.jinja", runs=found.runs, words=words, status=status, statuses=STATUSES)
+    listed = await service.list_runs(validate_request(RunFilter, {"words": words, "status": status}))
+    return _render("start.html.jinja", runs=listed.runs, words=words, status=status, statuses=STATUSES)
 
 
 async def _send_static(service: Service, request: Request) -> Response:
@@ -203,8 +203,8 @@ async def _fork_run(service: Service, request: Request) -> Response:
 
 async def _show_diff(service: Service, request: Request) -> Response:
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
-    found = await service.compare(RunPair(a=a, b=b)) if a and b else None
-    return _render("diff.html.jinja", a=a, b=b, diff=found, runs=(await service.list_runs(RunFilter())).runs)
+    difference = await service.compare(RunPair(a=a, b=b)) if a and b else None
+    return _render("diff.html.jinja", a=a, b=b, diff=difference, runs=(await service.list_runs(RunFilter())).runs)
 
 
 async def _show_corpora(service: Service, request: Request, template: str = "corpora.html.jinja") -> Response:

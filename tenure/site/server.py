@@ -47,14 +47,14 @@ HEADERS = (
 _HINT = f"Run `{PROGRAM} serve` as that user and open the link that it prints."
 
 
-def build_app(place: ServerTarget, port: int) -> AccessGate:
+def build_app(server: ServerTarget, port: int) -> AccessGate:
     """Return the application of the page and the API behind its access control.
 
     Raises:
         OSError: the key of the home cannot be read.
     """
-    policy = AccessPolicy(load_key(place.settings.home), port, hint=_HINT)
-    service = Service(place)
+    policy = AccessPolicy(load_key(server.settings.home), port, hint=_HINT)
+    service = Service(server)
 
     async def describe_api(request: Request) -> Response:
         return JSONResponse(build_description(policy.origin))
@@ -71,9 +71,9 @@ def build_app(place: ServerTarget, port: int) -> AccessGate:
     return AccessGate(app, policy, HEADERS)
 
 
-def make_link(place: ServerTarget, port: int) -> str:
+def make_link(server: ServerTarget, port: int) -> str:
     """Return the link with a token that lets a browser in."""
-    return build_link(load_key(place.settings.home), f"http://{HOST}:{port}/")
+    return build_link(load_key(server.settings.home), f"http://{HOST}:{port}/")
 
 
 def open_listener(port: int) -> socket.socket:
@@ -91,9 +91,9 @@ def open_listener(port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def serve(place: ServerTarget, listener: socket.socket) -> AsyncIterator[None]:
+async def serve(server: ServerTarget, listener: socket.socket) -> AsyncIterator[None]:
     """Serve the page and the API inside the `with` block."""
-    async with serve_app(build_app(place, listener.getsockname()[1]), listener):
+    async with serve_app(build_app(server, listener.getsockname()[1]), listener):
         yield
 
 
@@ -111,6 +111,6 @@ def serve_stack_page(listener: socket.socket) -> None:
     asyncio.run(_serve_until_stopped(locate_server(Settings()), restrict_users(listener)))
 
 
-async def _serve_until_stopped(place: ServerTarget, listener: socket.socket) -> None:
-    async with serve(place, listener):
+async def _serve_until_stopped(server: ServerTarget, listener: socket.socket) -> None:
+    async with serve(server, listener):
         await wait_for_stop_signal()

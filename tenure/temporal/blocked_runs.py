@@ -39,15 +39,15 @@ async def end_blocked_workflows(client: Client, task_queue: str, max_deadlocks: 
     """
     ended = []
     query = f"{REPORTED_PROBLEMS} IS NOT NULL AND ExecutionStatus = 'Running' AND TaskQueue = '{task_queue}'"
-    async for found in client.list_workflows(query):
-        handle = client.get_workflow_handle(found.id, run_id=found.run_id)
+    async for execution in client.list_workflows(query):
+        handle = client.get_workflow_handle(execution.id, run_id=execution.run_id)
         attempt = (await handle.describe()).raw_description.pending_workflow_task.attempt
-        if attempt < max_deadlocks or not await _is_deadlocked(client, found.id, found.run_id):
+        if attempt < max_deadlocks or not await _is_deadlocked(client, execution.id, execution.run_id):
             continue
         reason = f"A workflow task took too long {attempt} times in a row and blocked the worker for all runs."
         await handle.terminate(reason=reason)
-        structlog.get_logger().error("a run that blocked the worker was ended", run=found.id, attempts=attempt)
-        ended.append(found.id)
+        structlog.get_logger().error("a run that blocked the worker was ended", run=execution.id, attempts=attempt)
+        ended.append(execution.id)
     return ended
 
 

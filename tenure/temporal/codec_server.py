@@ -172,13 +172,13 @@ class CodecServer:
         """Use a renewed certificate for new connections; keep the old one while the new files are unusable."""
         if self._remote is None or self._tls is None:
             return
-        known = _read_change_times(self._remote)
+        loaded = _read_change_times(self._remote)
         while True:
             await asyncio.sleep(CERTIFICATE_SECONDS)
             try:
-                if (found := _read_change_times(self._remote)) != known:
+                if (current := _read_change_times(self._remote)) != loaded:
                     self._tls.load_cert_chain(self._remote.certificate, self._remote.private_key)
-                    known = found
+                    loaded = current
             except OSError as error:
                 structlog.get_logger().warning("the renewed certificate cannot be used", why=str(error))
 
@@ -189,13 +189,13 @@ class CodecServer:
         async with self._slots:
             body = await request.body()
             try:
-                given = await asyncio.to_thread(json_format.Parse, body, Payloads())
-                made = Payloads(payloads=await change(list(given.payloads)))
+                payloads = await asyncio.to_thread(json_format.Parse, body, Payloads())
+                reply = Payloads(payloads=await change(list(payloads.payloads)))
             except json_format.ParseError:
                 raise HTTPException(HTTPStatus.BAD_REQUEST, "the request contains no payloads") from None
             except DecryptionError as error:
                 raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
-            text = await asyncio.to_thread(json_format.MessageToJson, made)
+            text = await asyncio.to_thread(json_format.MessageToJson, reply)
         return Response(text, headers={"cache-control": "no-store"}, media_type="application/json")
 
 

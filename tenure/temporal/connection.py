@@ -118,11 +118,11 @@ async def connect(
         raise failure(str(config.get("target_host")), _reason(str(error))) from error
 
 
-def _connect_config(found: ClientConfigProfile, settings: ConnectionSettings) -> ClientConnectConfig:
+def _connect_config(profile: ClientConfigProfile, settings: ConnectionSettings) -> ClientConnectConfig:
     """Return connection arguments; without an address the profile's key and certificates are not used."""
     own: ClientConnectConfig = {"target_host": get_local_address(settings)}
-    config = found.to_client_connect_config() if found.address else own
-    config["namespace"] = get_namespace(settings, found)
+    config = profile.to_client_connect_config() if profile.address else own
+    config["namespace"] = get_namespace(settings, profile)
     return config
 
 

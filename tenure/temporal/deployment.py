@@ -95,8 +95,8 @@ async def read_current_build_id(client: Client) -> str:
         VersioningRefused: the server has no Worker Versioning, or does not allow the question.
         RPCError: the server does not answer, or refuses.
     """
-    found = await describe_deployment(client)
-    return found.routing_config.current_deployment_version.build_id if found else ""
+    deployment = await describe_deployment(client)
+    return deployment.routing_config.current_deployment_version.build_id if deployment else ""
 
 
 async def read_states(client: Client, build_ids: Collection[str]) -> dict[str, VersionState]:
@@ -111,11 +111,13 @@ async def read_states(client: Client, build_ids: Collection[str]) -> dict[str, V
     """
     counts = await asyncio.gather(*(count_running_workflows(client, build_id) for build_id in build_ids))
     # Read after the counts: a run that began meanwhile belongs to the version that was current before.
-    found = await describe_deployment(client)
-    known = {one.deployment_version.build_id: one for one in found.version_summaries} if found else {}
-    current = found.routing_config.current_deployment_version.build_id if found else ""
+    deployment = await describe_deployment(client)
+    summaries = (
+        {summary.deployment_version.build_id: summary for summary in deployment.version_summaries} if deployment else {}
+    )
+    current = deployment.routing_config.current_deployment_version.build_id if deployment else ""
     return {
-        build_id: "in_use" if count or build_id == current else _judge_summary(known.get(build_id))
+        build_id: "in_use" if count or build_id == current else _judge_summary(summaries.get(build_id))
         for build_id, count in zip(build_ids, counts, strict=True)
     }
 
@@ -249,12 +251,12 @@ async def list_polled_queues(client: Client, build_id: str) -> set[str]:
         RPCError: the server does not answer, or refuses.
     """
     try:
-        found = await _describe_version(client, build_id)
+        version = await _describe_version(client, build_id)
     except RPCError as error:
         if error.status == RPCStatusCode.NOT_FOUND:
             return set()
         raise
-    return {queue.name for queue in found.task_queue_infos if queue.type == TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY}
+    return {queue.name for queue in version.task_queue_infos if queue.type == TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY}
 
 
 async def _describe_version(client: Client, build_id: str) -> WorkerDeploymentVersionInfo:

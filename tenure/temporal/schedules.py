@@ -98,7 +98,7 @@ async def watch_corpus(client: Client, request: IngestRequest, every: timedelta)
         RPCError: the server refuses.
     """
     paths = ", ".join(request.paths).encode()[:MAX_SUMMARY_BYTES].decode(errors="ignore")
-    wanted = Schedule(
+    schedule = Schedule(
         action=ScheduleActionStartWorkflow(
             _INGEST,
             request,
@@ -109,7 +109,7 @@ async def watch_corpus(client: Client, request: IngestRequest, every: timedelta)
         spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=every)]),
         policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCHUP_WINDOW),
     )
-    await _create_or_update(client, f"{_WATCH}{request.corpus}", wanted)
+    await _create_or_update(client, f"{_WATCH}{request.corpus}", schedule)
 
 
 async def list_watched_corpora(client: Client) -> AsyncIterator[WatchedCorpus]:
@@ -120,17 +120,17 @@ async def list_watched_corpora(client: Client) -> AsyncIterator[WatchedCorpus]:
     """
     async for listed in await client.list_schedules():
         if listed.id.startswith(_WATCH):
-            found = await client.get_schedule_handle(listed.id).describe()
-            action = found.schedule.action
+            described = await client.get_schedule_handle(listed.id).describe()
+            action = described.schedule.action
             if isinstance(action, ScheduleActionStartWorkflow) and action.workflow == _INGEST:
                 [payload] = action.args
                 [request] = await client.data_converter.decode([payload], [IngestRequest])
-                actions = found.info.recent_actions
+                actions = described.info.recent_actions
                 yield WatchedCorpus(
                     corpus=request.corpus,
-                    every=found.schedule.spec.intervals[0].every,
+                    every=described.schedule.spec.intervals[0].every,
                     paths=request.paths,
-                    paused=found.schedule.state.paused,
+                    paused=described.schedule.state.paused,
                     last=actions[-1].started_at if actions else None,
                 )
 
@@ -144,15 +144,15 @@ async def unwatch_corpus(client: Client, corpus: str) -> bool:
     return await _delete(client, f"{_WATCH}{corpus}")
 
 
-async def _create_or_update(client: Client, id: str, wanted: Schedule, *, now: bool = False) -> None:
+async def _create_or_update(client: Client, id: str, schedule: Schedule, *, now: bool = False) -> None:
     """Create or update a schedule; a new one starts its workflow immediately if `now`."""
 
-    async def updated(found: ScheduleUpdateInput) -> ScheduleUpdate:
+    async def updated(current: ScheduleUpdateInput) -> ScheduleUpdate:
         # The user decides whether it is paused.
-        return ScheduleUpdate(replace(wanted, state=found.description.schedule.state))
+        return ScheduleUpdate(replace(schedule, state=current.description.schedule.state))
 
     try:
-        await client.create_schedule(id, wanted, trigger_immediately=now)
+        await client.create_schedule(id, schedule, trigger_immediately=now)
     except ScheduleAlreadyRunningError:
         await client.get_schedule_handle(id).update(updated)
 

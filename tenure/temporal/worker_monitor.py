@@ -87,7 +87,7 @@ async def monitor_worker(
     measured = [repeat(WORKER_INTERVAL_SECONDS, lambda: measure_worker(recorder, settings.home), _WARNING)]
     if TENURE_QUEUE in queues:
         measured.append(repeat(SERVER_INTERVAL_SECONDS, lambda: measure_server(clients, recorder), _WARNING))
-    tasks = [asyncio.create_task(one) for one in measured]
+    tasks = [asyncio.create_task(measurement) for measurement in measured]
     try:
         yield
     finally:
@@ -156,15 +156,15 @@ async def _measure_queue(
 
 async def repeat(seconds: float, step: Callable[[], Awaitable[object]], warning: str) -> None:
     """Repeat a step until the task is cancelled; a step that fails is logged once and does not end the others."""
-    known = ""
+    last_reason = ""
     while True:
         try:
             await step()
-            known = ""
+            last_reason = ""
         except Exception as error:
-            if (reason := repr(error)) != known:
+            if (reason := repr(error)) != last_reason:
                 structlog.get_logger().warning(warning, why=reason)
-            known = reason
+            last_reason = reason
         await asyncio.sleep(seconds)
 
 

@@ -143,8 +143,8 @@ class Tracer:
 
 def create_tracer(environment: Mapping[str, str]) -> Tracer:
     """Return a tracer that sends to the configured endpoint; the SDK reads the other variables itself."""
-    named = "OTEL_SERVICE_NAME" in environment or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
-    resource = Resource.create({} if named else {"service.name": SERVICE})
+    has_name = "OTEL_SERVICE_NAME" in environment or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    resource = Resource.create({} if has_name else {"service.name": SERVICE})
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     processor = BatchSpanProcessor(OTLPSpanExporter())
     provider.add_span_processor(processor)
@@ -153,9 +153,9 @@ def create_tracer(environment: Mapping[str, str]) -> Tracer:
 
 def parse_traceparent(text: str) -> SpanContext | None:
     """Return the position that a text describes, or None if it describes none."""
-    found = _TRACEPARENT.fullmatch(text)
-    if found is None:
+    match = _TRACEPARENT.fullmatch(text)
+    if match is None:
         return None
-    trace_id, span_id, flags = (int(part, 16) for part in found.groups())
+    trace_id, span_id, flags = (int(part, 16) for part in match.groups())
     context = SpanContext(trace_id, span_id, True, TraceFlags(flags))
     return context if context.is_valid else None

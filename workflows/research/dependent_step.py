@@ -49,7 +49,7 @@ async def prepare_step(clients: ActivityClients, request: SubagentRequest) -> Pl
         step = step.model_copy(update=changes)
     else:
         step = step.model_copy(update={"note": f"no name of the results of {needed} fits: the query stays as planned"})
-    if not step.read_passage and any(is_same_query(step.query, made) for made in request.made_queries):
+    if not step.read_passage and any(is_same_query(step.query, query) for query in request.made_queries):
         reason = f"“{shorten(step.query, 120)}” was searched before"
         return step.model_copy(update={"status": "skipped", "is_answered": True, "note": reason})
     if prepared.answered_by and all(result.topic == step.topic for result in request.earlier):
@@ -60,14 +60,14 @@ async def prepare_step(clients: ActivityClients, request: SubagentRequest) -> Pl
 
 def _collect_passages(earlier: tuple[EarlierResult, ...]) -> tuple[tuple[EarlierStep, ...], list[PassageRef]]:
     """Return the steps with the numbers of their passages, and all passages, each once, in the order of the steps."""
-    seen = dict[ChunkId, PassageRef]()
+    by_chunk = dict[ChunkId, PassageRef]()
     steps = list[EarlierStep]()
     for result in earlier:
-        known = len(seen)
+        count = len(by_chunk)
         for passage in result.passages:
-            seen.setdefault(passage.chunk, passage)
-        steps.append(EarlierStep(query=result.query, passages=len(seen) - known))
-    return tuple(steps), list(seen.values())
+            by_chunk.setdefault(passage.chunk, passage)
+        steps.append(EarlierStep(query=result.query, passages=len(by_chunk) - count))
+    return tuple(steps), list(by_chunk.values())
 
 
 class StepCall(NamedTuple):
@@ -103,18 +103,18 @@ async def _prepare_calculation(session: SearchSession) -> StepCall:
     """Calculate with figures of earlier results; the description of the result names their sources."""
     step = session.task.step
     earlier, passages = _collect_passages(session.task.earlier)
-    written = await session.clients.models.ask(
+    calculation = await session.clients.models.ask(
         calculation_writer.ROLE,
         CalculationWriterInput(question=step.query, earlier=earlier),
         passages,
         summary=step.query,
     )
-    if not written.expression:
-        return StepCall("calculate", problem=written.problem)
-    operands = ", ".join(f"{operand.label}: {operand.figure} in “{operand.title}”" for operand in written.operands)
+    if not calculation.expression:
+        return StepCall("calculate", problem=calculation.problem)
+    operands = ", ".join(f"{operand.label}: {operand.figure} in “{operand.title}”" for operand in calculation.operands)
     room = MAX_LABEL_CHARACTERS - len(operands) - len(" ()")
     label = f"{shorten(step.query.rstrip(' ?.!'), max(room, MIN_TASK_CHARACTERS))} ({operands})"[:MAX_LABEL_CHARACTERS]
-    return StepCall("calculate", CalculateArguments(expression=written.expression, label=label), operands)
+    return StepCall("calculate", CalculateArguments(expression=calculation.expression, label=label), operands)
 
 
 def _prepare_comparison(session: SearchSession) -> StepCall:

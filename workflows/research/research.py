@@ -71,9 +71,11 @@ class ResearchWorkflow(PartialResultWorkflow):
             else:
                 critiques = await reflect(self.context)
             limit, revisions = self.context.max_revisions, self.context.state.revisions
-            asked = any(critique.origin == "person" for critique in critiques)
-            most = compute_max_revisions(limit, revisions, has_new_feedback=asked, is_finishing=self.is_finishing)
-            node = choose_next_node(node, AgentState("RESEARCH", critiques, revisions=revisions), most)
+            has_request = any(critique.origin == "person" for critique in critiques)
+            limit = compute_max_revisions(
+                limit, revisions, has_new_feedback=has_request, is_finishing=self.is_finishing
+            )
+            node = choose_next_node(node, AgentState("RESEARCH", critiques, revisions=revisions), limit)
 
     @property
     def has_result(self) -> bool:

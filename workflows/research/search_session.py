@@ -51,10 +51,10 @@ class SearchSession:
     async def search(self, *queries: str, k: int = PASSAGES_PER_SEARCH) -> list[tuple[PassageRef, ...]]:
         """Search concurrently; return for each query at most `k` passages that are not in `known`."""
         self.queries += queries
-        found = await asyncio.gather(*(self._search(query, k) for query in queries))
-        for query, passages in zip(queries, found, strict=True):
+        results = await asyncio.gather(*(self._search(query, k) for query in queries))
+        for query, passages in zip(queries, results, strict=True):
             self.add_passages(passages, query)
-        return found
+        return results
 
     async def _search(self, query: str, k: int) -> tuple[PassageRef, ...]:
         step, limits = self.task.step, self.task.limits
@@ -72,14 +72,14 @@ class SearchSession:
 
     def add_results(self, passages: Sequence[PassageRef], query: str, cited: Collection[ChunkId] = ()) -> int:
         """Add the passages that a tool found for a query and those of them that it cited; return how many are new."""
-        known = len(self.found)
+        count = len(self.found)
         if query not in self.queries:
             self.queries.append(query)
         self.add_passages(passages, query)
         for chunk in cited:
             if chunk in self.found:
                 self.found[chunk] = self.found[chunk].model_copy(update={"is_cited": True})
-        return len(self.found) - known
+        return len(self.found) - count
 
     def add_passages(self, passages: Sequence[PassageRef], query: str) -> None:
         """Add passages, best first, that a query has found or earlier runs accepted."""
@@ -109,7 +109,7 @@ class SearchSession:
             by_rule=by_rule,
         )
         query = refined.query.strip()
-        return "" if refined.complete or any(is_same_query(query, made) for made in self.queries) else query
+        return "" if refined.complete or any(is_same_query(query, earlier) for earlier in self.queries) else query
 
     def rank_passages(self) -> tuple[RetrievedPassage, ...]:
         """Return all passages, best first by reciprocal rank fusion of all rankings."""
@@ -138,5 +138,5 @@ class SearchSession:
 
     def describe_findings(self) -> str:
         """Return a line on the passages of the task."""
-        found = len(self.found)
-        return f"{found} passage{'' if found == 1 else 's'} for “{self.task.step.query[:120]}”"
+        count = len(self.found)
+        return f"{count} passage{'' if count == 1 else 's'} for “{self.task.step.query[:120]}”"

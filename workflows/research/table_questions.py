@@ -99,10 +99,10 @@ class TableQuestions:
         """Query the tables, if there are any, by SQL; return the passages of the results."""
         request = self._request
         await self.find_tables()
-        found: list[PassageRef] = []
+        passages: list[PassageRef] = []
         failed: tuple[FailedQuery, ...] = ()
         for _ in range(MAX_ATTEMPTS if self.tables else 0):
-            written = await self._clients.models.ask(
+            output = await self._clients.models.ask(
                 sql_writer.ROLE,
                 SqlWriterInput(
                     question=request.question,
@@ -112,42 +112,44 @@ class TableQuestions:
                 ),
                 summary=request.question,
             )
-            self.open_computation = written.computation or self.open_computation
-            self.unexpressed = written.unexpressed.rstrip(" .")
+            self.open_computation = output.computation or self.open_computation
+            self.unexpressed = output.unexpressed.rstrip(" .")
             failed = ()
-            for query in written.queries:
-                asked = QueryRequest(sql=query.sql, title=query.shows, question=request.question, **self._scope)
-                reply = await self._clients.knowledge.query(asked, summary=query.shows)
-                found += reply.passages
+            for query in output.queries:
+                query_request = QueryRequest(sql=query.sql, title=query.shows, question=request.question, **self._scope)
+                reply = await self._clients.knowledge.query(query_request, summary=query.shows)
+                passages += reply.passages
                 self.completed_queries += (query,) if reply.passages else ()
                 failed += (FailedQuery(sql=query.sql, problem=reply.problem),) if reply.problem else ()
             if not failed:
                 break
-        return tuple(found)
+        return tuple(passages)
 
-    async def compute(self, run: RunId, known: tuple[PassageRef, ...]) -> Computation:
+    async def compute(self, run: RunId, passages: tuple[PassageRef, ...]) -> Computation:
         """Compute the rest that the queries left open, if any, with a program whose files are kept under `run`."""
         if not self.open_computation or self._is_stopped():
             return Computation()
-        found = await self._clients.sandbox.check(SANDBOX_WAIT_SECONDS)
-        if found is None or not found.usable:
-            return self._explain_missing(found.message if found else _NO_SANDBOX)
-        return await self._write_and_run(run, known, found.packages)
+        sandbox = await self._clients.sandbox.check(SANDBOX_WAIT_SECONDS)
+        if sandbox is None or not sandbox.usable:
+            return self._explain_missing(sandbox.message if sandbox else _NO_SANDBOX)
+        return await self._write_and_run(run, passages, sandbox.packages)
 
-    async def run_program(self, run: RunId, written: AnalystOutput) -> Computation:
+    async def run_program(self, run: RunId, program: AnalystOutput) -> Computation:
         """Run a given program once."""
-        outcome, problem = await self._execute(run, 1, written)
+        outcome, problem = await self._execute(run, 1, program)
         if outcome and not problem:
-            return await self._store(written, outcome)
+            return await self._store(program, outcome)
         return Computation(notes=(f"the program failed: {problem}",))
 
-    async def _write_and_run(self, run: RunId, known: tuple[PassageRef, ...], packages: tuple[str, ...]) -> Computation:
+    async def _write_and_run(
+        self, run: RunId, passages: tuple[PassageRef, ...], packages: tuple[str, ...]
+    ) -> Computation:
         """Have programs written and run until one works, the attempts are used up, or a person says stop."""
         failed: tuple[FailedProgram, ...] = ()
         for attempt in range(1, MAX_ATTEMPTS + 1):
             if self._is_stopped():
                 break
-            written = await self._clients.models.ask(
+            program = await self._clients.models.ask(
                 analyst.ROLE,
                 AnalystInput(
                     question=self._request.question,
@@ -156,25 +158,25 @@ class TableQuestions:
                     packages=packages,
                     failed_programs=failed,
                 ),
-                known,
+                passages,
                 summary=f"{self.open_computation}{f': {failed[-1].problem}' if failed else ''}",
             )
-            if not written.code.strip():
+            if not program.code.strip():
                 return self._explain_missing(failed[-1].problem if failed else "no program was written for it")
-            outcome, problem = await self._execute(run, attempt, written)
-            self._clients.log.add(self._describe_program(written, outcome, problem))
+            outcome, problem = await self._execute(run, attempt, program)
+            self._clients.log.add(self._describe_program(program, outcome, problem))
             if outcome and not problem:
-                return await self._store(written, outcome)
-            failed = (*failed, FailedProgram(inputs=written.inputs, code=written.code, problem=problem))
+                return await self._store(program, outcome)
+            failed = (*failed, FailedProgram(inputs=program.inputs, code=program.code, problem=problem))
         return self._explain_missing(failed[-1].problem if failed else "the run was to finish")
 
-    async def _execute(self, run: RunId, attempt: int, written: AnalystOutput) -> tuple[SandboxOutcome | None, str]:
+    async def _execute(self, run: RunId, attempt: int, output: AnalystOutput) -> tuple[SandboxOutcome | None, str]:
         """Run a program on its inputs; return the outcome, and the problem if there is one."""
-        if not written.inputs:
+        if not output.inputs:
             return None, "a program must read at least one input: its figures must come from the tables"
-        files = [InputFile(name=_PROGRAM, text=written.code)]
+        files = [InputFile(name=_PROGRAM, text=output.code)]
         remaining = MAX_INPUT_BYTES
-        for name, sql in _name_inputs(written):
+        for name, sql in _name_inputs(output):
             reply = await self._export(sql, remaining)
             if reply.problem:
                 return None, f"{name}: {reply.problem}"
@@ -184,7 +186,7 @@ class TableQuestions:
             files=tuple(files), entry=_PROGRAM, limits=programs.build_sandbox_limits(self._request.limits)
         )
         outcome = await self._clients.sandbox.run_program(
-            ProgramRequest(run=run, attempt=attempt, program=program), summary=f"program {attempt}: {written.shows}"
+            ProgramRequest(run=run, attempt=attempt, program=program), summary=f"program {attempt}: {output.shows}"
         )
         return outcome, _find_fault(outcome)
 
@@ -198,16 +200,16 @@ class TableQuestions:
             self._files[sql] = reply
         return self._files[sql]
 
-    async def _store(self, written: AnalystOutput, outcome: SandboxOutcome) -> Computation:
+    async def _store(self, program: AnalystOutput, outcome: SandboxOutcome) -> Computation:
         """Store the output of a program as a source, and its files."""
         artifacts = outcome.artifacts
         request = ComputationRequest(
             question=self._request.question,
-            title=written.shows.strip() or self.open_computation,
+            title=program.shows.strip() or self.open_computation,
             inputs=tuple(
-                ProgramInput(name=name, sql=sql, tables=self._files[sql].tables) for name, sql in _name_inputs(written)
+                ProgramInput(name=name, sql=sql, tables=self._files[sql].tables) for name, sql in _name_inputs(program)
             ),
-            code=written.code,
+            code=program.code,
             output=programs.truncate_middle(outcome.stdout, MAX_PRINTED_LENGTH),
             artifacts=tuple(artifact.name for artifact in artifacts),
             **self._scope,
@@ -217,13 +219,13 @@ class TableQuestions:
         )
         return Computation(passages, artifacts)
 
-    def _describe_program(self, written: AnalystOutput, outcome: SandboxOutcome | None, problem: str) -> TracedProgram:
+    def _describe_program(self, program: AnalystOutput, outcome: SandboxOutcome | None, problem: str) -> TracedProgram:
         """Return the record of a program."""
         return TracedProgram(
             wanted=self.open_computation,
-            shows=written.shows,
-            inputs=written.inputs,
-            code=written.code,
+            shows=program.shows,
+            inputs=program.inputs,
+            code=program.code,
             output=programs.truncate_middle(outcome.stdout) if outcome else "",
             artifacts=tuple(artifact.name for artifact in outcome.artifacts) if outcome else (),
             problem=problem.split("\n")[0],
@@ -235,9 +237,9 @@ class TableQuestions:
         )
 
 
-def _name_inputs(written: AnalystOutput) -> list[tuple[str, str]]:
+def _name_inputs(program: AnalystOutput) -> list[tuple[str, str]]:
     """Return the file names and queries of the inputs of a program."""
-    return [(f"input{n}.csv", sql) for n, sql in enumerate(written.inputs, 1)]
+    return [(f"input{n}.csv", sql) for n, sql in enumerate(program.inputs, 1)]
 
 
 def _find_fault(outcome: SandboxOutcome) -> str:

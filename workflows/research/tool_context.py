@@ -130,8 +130,8 @@ class ToolContext:
             for tool in self.mcp_tools
         ]
         documents = [
-            f"Resource {one.uri} of the server {one.server}: {one.title} {one.description}".rstrip()
-            for one in self.mcp_resources
+            f"Resource {resource.uri} of the server {resource.server}: {resource.title} {resource.description}".rstrip()
+            for resource in self.mcp_resources
         ]
         return "\n".join((*tables, *servers, *documents))
 
@@ -170,11 +170,15 @@ class ToolContext:
         Raises:
             UnknownPassageError: no passage has the number.
         """
-        seen = list(self.passages.values())
-        if number > len(seen):
-            known = f"passages have the numbers 1 to {len(seen)}" if seen else "no passage was seen yet; search first"
-            raise UnknownPassageError(f"there is no passage {number}: {known}")
-        return seen[number - 1]
+        passages = list(self.passages.values())
+        if number > len(passages):
+            numbers = (
+                f"passages have the numbers 1 to {len(passages)}"
+                if passages
+                else "no passage was seen yet; search first"
+            )
+            raise UnknownPassageError(f"there is no passage {number}: {numbers}")
+        return passages[number - 1]
 
     def select_passages(self, numbers: Sequence[int], limit: int) -> tuple[PassageRef, ...]:
         """Return the passages with the given numbers or, without numbers, the most relevant ones.
@@ -212,22 +216,22 @@ class ToolContext:
             mode=mode or DEFAULT_SEARCH_MODE,
             sources=sources,
         )
-        found = await self.clients.knowledge.search(request, browse=browse, keep_mode=mode is not None)
-        return await self.observe_passages(found, query, preface=preface)
+        passages = await self.clients.knowledge.search(request, browse=browse, keep_mode=mode is not None)
+        return await self.observe_passages(passages, query, preface=preface)
 
     async def find_document(self, title: str) -> PassageRef | None:
         """Return the best passage of the document with a title, else of the one most like it; None if none is."""
         for filters, minimum in (((Filter(field="title", equals=title),), -1.0), ((), None)):
             request = SearchRequest(query=title, corpora=self.task.corpora, k=1, filters=filters)
-            if found := await self.clients.knowledge.search(request, min_relevance=minimum, browse=False):
-                return found[0]
+            if passages := await self.clients.knowledge.search(request, min_relevance=minimum, browse=False):
+                return passages[0]
         return None
 
     async def search_document(self, passage: PassageRef, query: str, k: int) -> tuple[PassageRef, ...]:
         """Search the document of a passage; return the passage itself if nothing else is relevant."""
         request = SearchRequest(query=query, corpora=self.task.corpora, k=k, sources=(passage.source,))
-        found = await self.clients.knowledge.search(request)
-        return found or (passage,)
+        passages = await self.clients.knowledge.search(request)
+        return passages or (passage,)
 
     async def answer_from(self, passages: tuple[PassageRef, ...], question: str) -> Observation:
         """Answer a question from passages alone, by a role."""

@@ -28,7 +28,7 @@ class ToolUse(NamedTuple):
 
 async def make_calls(session: SearchSession, calls: Iterable[ToolUse]) -> list[ToolUse]:
     """Make the calls whose tools the run has, until a person or a budget says stop."""
-    made: list[ToolUse] = []
+    results: list[ToolUse] = []
     for call in calls:
         if session.is_stopped():
             break
@@ -36,8 +36,8 @@ async def make_calls(session: SearchSession, calls: Iterable[ToolUse]) -> list[T
         if requirement:
             await session.tools.discover((requirement,))
         if requirement is None or requirement in session.tools.resources:
-            made.append(await make_call(session, call))
-    return made
+            results.append(await make_call(session, call))
+    return results
 
 
 async def make_call(session: SearchSession, call: ToolUse) -> ToolUse:

@@ -68,18 +68,18 @@ async def _check_claims(
     written_by_model: bool,
 ) -> tuple[Draft, ...]:
     """Check and correct claims; those without a source only if there is other evidence for them."""
-    known = verification.list_claims(drafts)
+    all_claims = verification.list_claims(drafts)
     uncited = verification.find_uncited_claims(drafts) if evidence else []
     positions = sorted({*verification.find_unchecked_claims(drafts), *uncited})
     checked: dict[int, Claim | None] = {}
     others = tuple(
         claim.statement
-        for n, claim in enumerate(known)
+        for n, claim in enumerate(all_claims)
         if n not in set(positions) and not (claim.kind == "gap" and claim.label)
     )
 
     async def check(batch: Sequence[int]) -> None:
-        claims = tuple(known[n] for n in batch)
+        claims = tuple(all_claims[n] for n in batch)
         cited = verification.list_cited_passages(claims)
         needs_more = any(not claim.citations for claim in claims)
         output = await clients.models.ask(
@@ -98,5 +98,5 @@ async def _check_claims(
 
     await asyncio.gather(*map(check, verification.split_batches(positions)))
     removed = {n for n, claim in checked.items() if claim is None}
-    kept = {n: claim for n, claim in checked.items() if claim is not None}
-    return remove_claims(verification.replace_claims(drafts, kept), removed)
+    corrected = {n: claim for n, claim in checked.items() if claim is not None}
+    return remove_claims(verification.replace_claims(drafts, corrected), removed)

@@ -225,23 +225,25 @@ class AgentWorkflow(InteractiveRun):
 
     async def _ask_router(self) -> RouterOutput | None:
         """Ask for the path and the complexity of the question; None for a requested program."""
-        asked, mode = self.request.question, self.request.mode
+        question, mode = self.request.question, self.request.mode
         if mode == "code":
             return None
         # For a direct answer, a model would decide nothing else, and its reader would wait for it.
-        by_rule = self.request.limits.effort == "simple" and router.is_certain_research(asked, mode)
-        return await self.clients.models.ask(router.ROLE, RouterInput(question=asked), summary=asked, by_rule=by_rule)
+        by_rule = self.request.limits.effort == "simple" and router.is_certain_research(question, mode)
+        return await self.clients.models.ask(
+            router.ROLE, RouterInput(question=question), summary=question, by_rule=by_rule
+        )
 
     def _route(self, routed: RouterOutput | None) -> TaskMode:
         """Choose between research and code."""
-        found = f"{len(self.evidence)} passages found on the question"
+        findings = f"{len(self.evidence)} passages found on the question"
         mode: TaskMode = "CODE"
         if routed is not None:
             self.complexity = routed.complexity
             self.query_type = choose_query_type(self.request.question, routed.query_type)
             self.calculation = routed.calculation.strip()
             mode = "RESEARCH" if self.request.mode == "research" else routed.mode
-        self._publish(phase="route", mode=mode, last=found if self.corpora else "there are no documents to read")
+        self._publish(phase="route", mode=mode, last=findings if self.corpora else "there are no documents to read")
         return "CODE" if choose_next_node("route", AgentState(mode=mode), 0) == "generate_code" else "RESEARCH"
 
     def _list_usages(self) -> dict[str, WorkflowUsage]:
@@ -251,10 +253,10 @@ class AgentWorkflow(InteractiveRun):
         """In interactive runs, let a person clarify the question, and search again if it has another meaning."""
         if not self.request.limits.interactive:
             return
-        asked = self.request.question
-        clarifying = clarify_question(self, self.clients, asked, self.evidence)
-        question = await self._try(clarifying, asked, "It was not checked whether the question is clear")
-        if question == asked:
+        original = self.request.question
+        clarifying = clarify_question(self, self.clients, original, self.evidence)
+        question = await self._try(clarifying, original, "It was not checked whether the question is clear")
+        if question == original:
             return
         self.request = self.request.model_copy(update={"question": question})
         self.tables = TableQuestions(self.clients, self.request, lambda: self.is_finishing)
@@ -271,16 +273,16 @@ class AgentWorkflow(InteractiveRun):
         request = self.request
         task = build_question_task(request.question, self.id, self.corpora, request.databases, request.limits)
         tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
-        found = await self._try(tools.use(self.evidence, calculation=self.calculation), None, "Tools could not be used")
+        used = await self._try(tools.use(self.evidence, calculation=self.calculation), None, "Tools could not be used")
         self.tool_resources = tools.list_resources(self.tables.tables)
-        if found is None:
+        if used is None:
             return None
-        self.notes += found.notes
-        self.parts.artifacts += found.artifacts
-        self.query_results = (*found.results, *self.query_results)
-        self.evidence = add_new_passages(found.results, self.evidence)
-        is_complete = found.calculation and is_pure_calculation(request.question)
-        return await tools.report_calculation(found) if is_complete else None
+        self.notes += used.notes
+        self.parts.artifacts += used.artifacts
+        self.query_results = (*used.results, *self.query_results)
+        self.evidence = add_new_passages(used.results, self.evidence)
+        is_complete = used.calculation and is_pure_calculation(request.question)
+        return await tools.report_calculation(used) if is_complete else None
 
     async def _compute(self) -> None:
         """Compute from the tables what SQL cannot."""
@@ -376,8 +378,7 @@ class AgentWorkflow(InteractiveRun):
 
     async def _execute_child(self, name: str, run: Any, request: ResearchRequest | CodingRequest) -> ReportDraft:
         self.is_delegated = True
-        child_id, known = f"{self.id}/{name}", len(request.feedback)
-        async with self.run_child(run, request, child_id, request.question, known) as child:
+        async with self.run_child(run, request, f"{self.id}/{name}", request.question, len(request.feedback)) as child:
             if self.cancelled:
                 await send_signal(child, "cancel")
             draft: ReportDraft = await child

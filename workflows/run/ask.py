@@ -72,7 +72,7 @@ class AskWorkflow(ControllableWorkflow):
         if self.clients.web:
             await self.clients.web.open()
         calculation = await self._rewrite_question()
-        found = await self._gather()
+        passages = await self._gather()
         task = build_question_task(
             self.standalone_question,
             self.request.run,
@@ -81,8 +81,8 @@ class AskWorkflow(ControllableWorkflow):
             self.request.limits,
         )
         tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
-        used = await tools.use(found, calculation=calculation, queries_tables=True)
-        evidence = add_new_passages(used.results, found)
+        used = await tools.use(passages, calculation=calculation, queries_tables=True)
+        evidence = add_new_passages(used.results, passages)
         if used.calculation and is_pure_calculation(self.standalone_question):
             draft = await tools.write_calculation(used)
         else:
@@ -114,10 +114,10 @@ class AskWorkflow(ControllableWorkflow):
 
     async def _gather(self) -> tuple[PassageRef, ...]:
         """Search for the question, and if allowed once more for what is missing."""
-        found = await self._search(self.standalone_question)
+        passages = await self._search(self.standalone_question)
         if not self.request.search or self.is_finishing:
-            return found
-        purpose: QueryPurpose = "next_hop" if found else "reword"
+            return passages
+        purpose: QueryPurpose = "next_hop" if passages else "reword"
         refined = await self.clients.models.ask(
             query_refiner.ROLE,
             QueryRefinerInput(
@@ -126,14 +126,14 @@ class AskWorkflow(ControllableWorkflow):
                 queries=(self.standalone_question,),
                 purpose=purpose,
             ),
-            found[:MAX_REFINEMENT_PASSAGES],
+            passages[:MAX_REFINEMENT_PASSAGES],
             summary=self.standalone_question,
         )
         query = refined.query.strip()
         if refined.complete or not query or is_same_query(query, self.standalone_question):
-            return found
+            return passages
         more = {passage.chunk: passage for passage in await self._search(query)}
-        return tuple(({passage.chunk: passage for passage in found} | more).values())
+        return tuple(({passage.chunk: passage for passage in passages} | more).values())
 
     async def _search(self, query: str) -> tuple[PassageRef, ...]:
         limits = self.request.limits

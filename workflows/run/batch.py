@@ -147,10 +147,10 @@ class BatchWorkflow:
         workflow.set_current_details("\n".join(lines))
 
 
-def _summarize_result(asked: BatchOutcome, result: Result) -> BatchOutcome:
+def _summarize_result(outcome: BatchOutcome, result: Result) -> BatchOutcome:
     """Return the entry of a finished run."""
     usage = result.usage
-    return asked.model_copy(
+    return outcome.model_copy(
         update={
             "status": result.status,
             "title": result.title[:_MAX_TEXT_LENGTH],

@@ -50,11 +50,11 @@ class PartRecords:
 
     def list_changes(self, update: ProgressUpdate, topics: Sequence[TopicProgress]) -> dict[str, Any]:
         """Return the fields of the run's progress that an update changes, given the topics displayed so far."""
-        shown = {topic.topic: topic for topic in topics}
+        topics_by_name = {topic.topic: topic for topic in topics}
         for part in (*update.parts, update):
             if part.is_full_outline:
-                shown = {}
-            shown.update({topic.topic: topic for topic in part.topics})
+                topics_by_name = {}
+            topics_by_name.update({topic.topic: topic for topic in part.topics})
         newest = (update, *reversed(update.parts))
         best_attempt = select_best_attempt(self._attempts.values())
         return {
@@ -63,7 +63,7 @@ class PartRecords:
             "revision": update.revision,
             "tests_passed": best_attempt.passed if best_attempt else None,
             "tests": best_attempt.total if best_attempt else None,
-            "topics": tuple(shown.values()),
+            "topics": tuple(topics_by_name.values()),
             "steps": update.steps,
             "last": next((part.last for part in newest if part.last), None),
         }

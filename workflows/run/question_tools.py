@@ -66,15 +66,17 @@ class QuestionTools:
             call = ToolUse("calculate", arguments, "The question contains a calculation.")
             used.append(await make_call(session, call))
         if queries_tables and is_figure_question(question):
-            asked = {"question": shorten(question, MAX_QUERY_LENGTH)}
-            used += await make_calls(session, [ToolUse("sql", asked, "The question asks for a figure.")])
+            query = {"question": shorten(question, MAX_QUERY_LENGTH)}
+            used += await make_calls(session, [ToolUse("sql", query, "The question asks for a figure.")])
         used += await make_calls(session, await self._select_server_calls())
         if session.steps:
             record = describe_task(session.task, session.task.step, session.build_result(session.task.step), 0, 0)
             self._clients.log.add(record)
         calculated = (use.observation for use in used if use.name == "calculate" and use.observation.passages)
         return ToolEvidence(
-            results=tuple({passage.chunk: passage for one in used for passage in one.observation.passages}.values()),
+            results=tuple(
+                {passage.chunk: passage for made_call in used for passage in made_call.observation.passages}.values()
+            ),
             notes=(
                 *(_describe_failure(call) for call in used if call.observation.problem),
                 *(f"A server was not used: {problem.rstrip('.')}." for problem in session.tools.mcp_problems),
@@ -164,8 +166,8 @@ def _read_selection(selected: ToolSelectorOutput, context: ToolContext) -> Itera
     for number in selected.resources:
         if 1 <= number <= len(context.mcp_resources):
             resource = context.mcp_resources[number - 1]
-            named = {"server": resource.server, "uri": resource.uri}
-            yield ToolUse("read_resource", named, "A server's resource fits.")
+            resource_id = {"server": resource.server, "uri": resource.uri}
+            yield ToolUse("read_resource", resource_id, "A server's resource fits.")
 
 
 def _parse_object(text: str) -> JsonValue:

@@ -101,10 +101,10 @@ class RunBudget:
         before, self.account = self.account.limits, self.account.change_limits(limits, usages)
         self._alarms = 0
         control, revision = self._run.control, self._run.control.budget_revision
-        kept = BudgetBounds() if revision.by_effort else revision.budget
+        bounds = BudgetBounds() if revision.by_effort else revision.budget
         revised = BudgetRevision(
             number=revision.number + 1,
-            budget=merge_bounds(kept, changes),
+            budget=merge_bounds(bounds, changes),
             by_effort=unasked is not None,
             unasked=unasked or BudgetAmounts(),
             left=self.account.compute_remaining(),

@@ -65,7 +65,7 @@ class RunMemory:
         self.experience = (await self._recalling if self._recalling else None) or Experience()
         self.notes += self._recall_notes
         # Statements that concern the question are evidence even if no document is.
-        personal = [one.passage for one in self.experience.personal]
+        personal = [fact.passage for fact in self.experience.personal]
         self.statements = select_evidence(personal, self._request.limits.min_relevance)
 
     @property
@@ -86,7 +86,7 @@ class RunMemory:
         )
         corpora = (*request.corpora, *((limits.web.corpus,) if limits.web else ()))
         # The web answers the same query differently from day to day, and a scheduled question repeats all searches.
-        wanted = ExperienceRequest(
+        recalling = ExperienceRequest(
             run=self._run,
             memories=self._build_search(),
             findings=findings if request.corpora else None,
@@ -97,7 +97,7 @@ class RunMemory:
             reuses_answers=limits.has_model and not (limits.fresh or limits.web),
         )
         recalled = await self._clients.execute_activity(
-            KnowledgeActivities.recall_experience, wanted, summary=request.question
+            KnowledgeActivities.recall_experience, recalling, summary=request.question
         )
         self._recall_notes += experience.describe_experience(recalled)
         return recalled
@@ -117,15 +117,15 @@ class RunMemory:
         if not self._request.memory:
             return
         failure = "Lessons of earlier programs could not be recalled"
-        wanted = {"kinds": ("procedural",), "limit": MAX_RECALLED_LESSONS, "include_preferences": True}
-        search = self._build_search().model_copy(update=wanted)
+        options = {"kinds": ("procedural",), "limit": MAX_RECALLED_LESSONS, "include_preferences": True}
+        search = self._build_search().model_copy(update=options)
         searching = self._clients.execute_activity(
             KnowledgeActivities.search_memories, search, summary=f"lessons: {search.query}"
         )
-        found = await run_optional_step(searching, None, failure, self.notes.append)
-        if found is not None:
-            self.lessons = lessons.select_lessons(found.memories)
-            preferences = tuple(memory.text for memory in found.preferences)
+        reply = await run_optional_step(searching, None, failure, self.notes.append)
+        if reply is not None:
+            self.lessons = lessons.select_lessons(reply.memories)
+            preferences = tuple(memory.text for memory in reply.preferences)
             self.experience = Experience(advice=self.lessons, preferences=preferences)
 
     async def store(self, result: Result, draft: ReportDraft) -> Result:

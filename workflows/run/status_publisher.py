@@ -56,7 +56,7 @@ class StatusPublisher:
             (search_attributes.STATUS, progress.status),
             (search_attributes.OWNER, info.priority.fairness_key),
         )
-        known = info.typed_search_attributes
-        changed = [key.value_set(value) for key, value in current if value and known.get(key) != value]
+        attributes = info.typed_search_attributes
+        changed = [key.value_set(value) for key, value in current if value and attributes.get(key) != value]
         if changed:
             workflow.upsert_search_attributes(changed)

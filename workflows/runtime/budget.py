@@ -82,16 +82,16 @@ class BudgetLease:
         return self._workflow.control.budget_revision.number
 
     async def reserve(
-        self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool = False
+        self, requested: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool = False
     ) -> BudgetAmounts | None:
         """Reserve the wanted amounts, or the minimum if there is no more; None if even that is not granted."""
         while not is_sufficient(self.remaining, minimum, self._workflow.apply_budget_revision(self._limits)):
-            granted = await self._request(self._build_request(wanted, minimum, for_writing=for_writing))
+            granted = await self._request(self._build_request(requested, minimum, for_writing=for_writing))
             if granted is None:
                 return None
             self._remaining = add_amounts(self.remaining, granted)
         limits = self._workflow.apply_budget_revision(self._limits)
-        reserved = wanted if is_sufficient(self.remaining, wanted, limits) else minimum
+        reserved = requested if is_sufficient(self.remaining, requested, limits) else minimum
         self._remaining = add_amounts(self.remaining, reserved, -1)
         return reserved
 
@@ -153,7 +153,7 @@ class BudgetLease:
         else:
             self._remaining = add_amounts(remaining, add_amounts(reserved, used, -1))
 
-    def _build_request(self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool) -> BudgetRequest:
+    def _build_request(self, requested: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool) -> BudgetRequest:
         self.request_count += 1
         remaining, revised, self._revised = self.remaining, self._revised, False
         # An effort is about as much as a run needs, so no part may hold calls in advance that another needs.
@@ -162,7 +162,7 @@ class BudgetLease:
             reporter=workflow.info().workflow_id,
             number=self.request_count,
             minimum=BudgetAmounts(**{name: max(missing, 0) for name, missing in add_amounts(minimum, remaining, -1)}),
-            wanted=BudgetAmounts(**{name: amount * calls for name, amount in wanted}),
+            wanted=BudgetAmounts(**{name: amount * calls for name, amount in requested}),
             for_writing=for_writing,
             budget_revision=self.revision,
             used=self._used() if revised else None,

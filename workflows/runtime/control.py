@@ -96,7 +96,7 @@ class ControllableWorkflow:
 
     @asynccontextmanager
     async def run_child(
-        self, run: Any, request: PartRequest, child_id: str, summary: str, known: int | None = None
+        self, run: Any, request: PartRequest, child_id: str, summary: str, feedback_count: int | None = None
     ) -> AsyncIterator[workflow.ChildWorkflowHandle[Any, Any]]:
         """Start a child workflow and forward control states to it, also those that it missed while it was started.
 
@@ -111,7 +111,7 @@ class ControllableWorkflow:
             id_reuse_policy=WorkflowIDReusePolicy.TERMINATE_IF_RUNNING,
         )
         self.children[child_id] = child
-        missed = [] if known is None else self.feedback_items[known:]
+        missed = [] if feedback_count is None else self.feedback_items[feedback_count:]
         try:
             if request.control != self.control:
                 await self.forward_control()

@@ -82,14 +82,14 @@ class SearchBatches:
 
     async def _execute(self, limit: timedelta | None) -> None:
         """Wait until no coroutine adds a search any more, and execute them."""
-        searches, known = self._open[limit].searches, 0
-        while known < len(searches):
-            known = len(searches)
+        searches, count = self._open[limit].searches, 0
+        while count < len(searches):
+            count = len(searches)
             await workflow.wait_condition(lambda: True)  # all coroutines that can continue go first
         del self._open[limit]
-        wanted = [(request, reply) for request, reply in searches if not reply.done()]
-        replies = iter([reply for _, reply in wanted])
-        batches = split_searches([request for request, _ in wanted])
+        pending = [(request, reply) for request, reply in searches if not reply.done()]
+        replies = iter([reply for _, reply in pending])
+        batches = split_searches([request for request, _ in pending])
         await asyncio.gather(*(_execute_batch(batch, [next(replies) for _ in batch]) for batch in batches))
 
 
@@ -97,7 +97,7 @@ async def _execute_batch(searches: Sequence[SearchRequest], replies: Sequence[Re
     """Execute searches by one activity, and give each waiting coroutine its result."""
     summary = "; ".join(search.query for search in searches)
     try:
-        found = await execute_activity(
+        answer = await execute_activity(
             KnowledgeActivities.search_passages, tuple(searches), summary=summary, count=len(searches)
         )
     except ActivityError as error:
@@ -105,7 +105,7 @@ async def _execute_batch(searches: Sequence[SearchRequest], replies: Sequence[Re
             if not reply.done():
                 reply.set_exception(error)
         return
-    for reply, result in zip(replies, found.replies, strict=True):
+    for reply, result in zip(replies, answer.replies, strict=True):
         if reply.done():
             continue
         if isinstance(result, FailedSearch):
@@ -187,9 +187,9 @@ class KnowledgeClient(ActivityClient):
     async def _reserve_search(self) -> bool:
         """Reserve one search if searches are limited; return whether it may take place."""
         await self._workflow.wait_while_paused()
-        one = BudgetAmounts(searches=1)
+        search = BudgetAmounts(searches=1)
         unlimited = self._workflow.apply_budget_revision(self._limits).max_searches is None
-        granted = unlimited or await self._lease.reserve(one, one) is not None
+        granted = unlimited or await self._lease.reserve(search, search) is not None
         await self._workflow.wait_while_paused()
         return granted
 

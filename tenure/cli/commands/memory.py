@@ -25,19 +25,19 @@ async def show(service: Service, chosen: MemoryFilter, output: Output) -> None:
     if output.print_json(reply):
         return
     if reply.memories:
-        _print((one, "") for one in reply.memories)
+        _print((memory, "") for memory in reply.memories)
     if reply.total > len(reply.memories) or not reply.total:
         output.print_note(reply, f"{format_count(reply.total, 'memory', 'memories')} in all")
 
 
 async def search(service: Service, chosen: MemoryFilter, output: Output) -> None:
     """Print the memories that match a text."""
-    found = await search_memories(service, chosen)
-    reply = found.model_dump(mode="json", exclude={"strategies"})
-    if not found.memories:
+    scored = await search_memories(service, chosen)
+    reply = scored.model_dump(mode="json", exclude={"strategies"})
+    if not scored.memories:
         output.print_note(reply, f"no memory matches {chosen.words!r}")
     elif not output.print_json(reply):
-        _print(((one.memory, f"{one.score:.2f}") for one in found.memories), "score")
+        _print(((match.memory, f"{match.score:.2f}") for match in scored.memories), "score")
 
 
 async def forget(service: Service, body: ForgetBody, output: Output) -> None:
@@ -48,8 +48,8 @@ async def forget(service: Service, body: ForgetBody, output: Output) -> None:
 
 async def export(service: Service, chosen: MemoryFilter, file: WritablePath, output: Output) -> None:
     """Write one line of JSON per memory, or one document with --json."""
-    memories = [one async for page in iterate_pages(service, chosen) for one in page.memories]
-    lines = "".join(f"{one.model_dump_json()}\n" for one in memories)
+    memories = [memory async for page in iterate_pages(service, chosen) for memory in page.memories]
+    lines = "".join(f"{memory.model_dump_json()}\n" for memory in memories)
     if file is not None:
         write_file(file, lines.encode())
         count = format_count(len(memories), "memory", "memories")
@@ -64,11 +64,17 @@ def _print(memories: Iterable[tuple[Memory, str]], score: str = "") -> None:
         ("id", "kind", "since", "uses", "sure", *([score] if score else []), "memory"),
         (
             (
-                *(one.id, one.kind, f"{one.created_at:%Y-%m-%d}", f"{one.use_count:,}", f"{one.confidence:.0%}"),
+                *(
+                    memory.id,
+                    memory.kind,
+                    f"{memory.created_at:%Y-%m-%d}",
+                    f"{memory.use_count:,}",
+                    f"{memory.confidence:.0%}",
+                ),
                 *([points] if score else []),
-                truncate_line(one.text, _WIDTH) + (f" ({status})" if (status := describe_status(one)) else ""),
+                truncate_line(memory.text, _WIDTH) + (f" ({status})" if (status := describe_status(memory)) else ""),
             )
-            for one, points in memories
+            for memory, points in memories
         ),
         numbers=("uses", "sure", score),
     )

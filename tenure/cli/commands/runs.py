@@ -69,16 +69,16 @@ async def report(service: Service, run: RunName, opens: bool, delivery: Delivery
 
 async def show_state(service: Service, run: RunName, output: Output) -> None:
     """Print the state of a run."""
-    found = await service.read_state(run)
-    if output.print_json(found):
+    state = await service.read_state(run)
+    if output.print_json(state):
         return
-    progress = found.progress
+    progress = state.progress
     print_line(f"{progress.id}: {truncate_line(progress.question, 160)}")
-    corpora = f", corpora {', '.join(found.corpora)}" if found.corpora else ""
+    corpora = f", corpora {', '.join(state.corpora)}" if state.corpora else ""
     print_line(f"status {progress.status}, phase {progress.phase}, mode {progress.mode}{corpora}")
     for line in iterate_changes(RunSnapshot(), RunSnapshot(progress)):
         print_line(f"  {line}")
-    for task in found.tasks:
+    for task in state.tasks:
         print_line(f"\n“{truncate_line(task.queries[0].query, 160)}”, step by step")
         for line in render_steps(task.steps, task.answer):
             print_line(line)
@@ -86,7 +86,7 @@ async def show_state(service: Service, run: RunName, output: Output) -> None:
     from tenure.report.layout.program import set_attempts
     from tenure.report.render.markdown import write_markdown
 
-    for block in set_attempts(found.attempts):
+    for block in set_attempts(state.attempts):
         print_line(f"\n{write_markdown([block])}")
     if progress.error:
         print_line(f"error: {truncate_line(progress.error, 300)}")
@@ -94,9 +94,9 @@ async def show_state(service: Service, run: RunName, output: Output) -> None:
 
 async def list_runs(service: Service, chosen: RunFilter, output: Output) -> None:
     """Print the latest runs; owners and archived runs are marked if there are any."""
-    found = await service.list_runs(chosen)
-    rows = found.runs
-    for note in found.notes:
+    runs = await service.list_runs(chosen)
+    rows = runs.runs
+    for note in runs.notes:
         print_note(note)
     urls = ["" if row.archived else service.place.build_run_link(row.id) for row in rows]
     if output.print_json([row.model_dump() | {"url": url} for row, url in zip(rows, urls, strict=True)]):

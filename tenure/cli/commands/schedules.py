@@ -58,24 +58,24 @@ async def backfill(service: Service, name: str, body: BackfillBody, output: Outp
 
 async def show(service: Service, output: Output) -> None:
     """Print the scheduled questions."""
-    found = await list_schedules(service)
-    if not found:
+    scheduled = await list_schedules(service)
+    if not scheduled:
         output.print_note(
             {"schedules": []},
             f'there is no scheduled question: `{PROGRAM} schedule add "QUESTION" --cron "0 8 * * 1"` makes one',
         )
-    elif not output.print_json({"schedules": found}):
+    elif not output.print_json({"schedules": scheduled}):
         print_rows(
             ("scheduled question", "next", "last run", "runs", "question"),
             (
                 (
-                    one.id,
-                    "paused" if one.paused else f"{one.next:%Y-%m-%dT%H:%M}" if one.next else "never",
-                    one.last_run or "none yet",
-                    str(one.runs),
-                    truncate_line(one.question, 120),
+                    schedule.id,
+                    "paused" if schedule.paused else f"{schedule.next:%Y-%m-%dT%H:%M}" if schedule.next else "never",
+                    schedule.last_run or "none yet",
+                    str(schedule.runs),
+                    truncate_line(schedule.question, 120),
                 )
-                for one in found
+                for schedule in scheduled
             ),
             cut="question",
         )

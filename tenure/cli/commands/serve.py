@@ -23,16 +23,16 @@ OPEN_FILE: Final = "open.html"
 def serve(home: CommandHome, port: int | None, opens: bool, output: Output) -> None:
     """Run the command: to the end of a page of its own, or until the link of the stack's page is printed."""
     service = home.open()
-    place, settings = service.place, home.settings
-    known = local.get_status(settings).site_port if port is None else 0
-    if known:
-        link = make_link(place, known)
-        _announce(link, known, "valid for a day; the page ends with the local stack", output)
+    server, settings = service.place, home.settings
+    running_port = local.get_status(settings).site_port if port is None else 0
+    if running_port:
+        link = make_link(server, running_port)
+        _announce(link, running_port, "valid for a day; the page ends with the local stack", output)
         if opens:
             open_link(link, settings.home)
     else:
         asyncio.run(
-            _serve(place, port or settings.site_port or Settings.model_fields["site_port"].default, opens, output)
+            _serve(server, port or settings.site_port or Settings.model_fields["site_port"].default, opens, output)
         )
 
 
@@ -48,13 +48,13 @@ def open_link(link: str, home: Path) -> None:
         print_note("this machine has no browser that can be started: open the link in one")
 
 
-async def _serve(place: ServerTarget, port: int, opens: bool, output: Output) -> None:
+async def _serve(server: ServerTarget, port: int, opens: bool, output: Output) -> None:
     with open_listener(port) as listener:
-        link = make_link(place, port)
-        async with serve_site(place, listener):
+        link = make_link(server, port)
+        async with serve_site(server, listener):
             _announce(link, port, "valid for a day; Ctrl-C ends", output)
             if opens:
-                await asyncio.to_thread(open_link, link, place.settings.home)
+                await asyncio.to_thread(open_link, link, server.settings.home)
             await wait_for_stop_signal()
 
 

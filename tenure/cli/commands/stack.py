@@ -24,14 +24,14 @@ def stop_stack(settings: WorkerSettings, output: Output) -> None:
 
 def show_status(settings: StackSettings, output: Output) -> int:
     """Run `status`; exit code 4 if a part of the stack is missing."""
-    found = local.get_status(settings)
-    if found.server_pid is None and (other := _find_other_base(settings)):
-        found = found.model_copy(update={"notes": (*found.notes, other)})
-    print_status(found, output)
+    status = local.get_status(settings)
+    if status.server_pid is None and (other := _find_other_base(settings)):
+        status = status.model_copy(update={"notes": (*status.notes, other)})
+    print_status(status, output)
     if not output.json:
-        for note in found.notes:
+        for note in status.notes:
             print_note(note)
-    return 0 if found.server_ready and found.worker_pid else 4
+    return 0 if status.server_ready and status.worker_pid else 4
 
 
 def _find_other_base(settings: ConnectionSettings) -> str:
@@ -50,24 +50,24 @@ def _find_other_base(settings: ConnectionSettings) -> str:
         return ""  # the command says already that no server runs
 
 
-def print_status(found: StackStatus, output: Output) -> None:
+def print_status(status: StackStatus, output: Output) -> None:
     """Print the state of the stack."""
-    if output.print_json(found):
+    if output.print_json(status):
         return
-    server_line = f"running (process {found.server_pid})" if found.server_pid else "not running"
-    if found.server_pid and not found.server_ready:
+    server_line = f"running (process {status.server_pid})" if status.server_pid else "not running"
+    if status.server_pid and not status.server_ready:
         server_line += ", not answering"
-    worker_line = f"running (process {found.worker_pid})" if found.worker_pid else "not running"
-    print_line(f"home             {found.home}")
-    print_line(f"Temporal server  {server_line}, 127.0.0.1:{found.port}")
-    print_line(f"web UI           {found.ui_url}")
+    worker_line = f"running (process {status.worker_pid})" if status.worker_pid else "not running"
+    print_line(f"home             {status.home}")
+    print_line(f"Temporal server  {server_line}, 127.0.0.1:{status.port}")
+    print_line(f"web UI           {status.ui_url}")
     print_line(f"worker           {worker_line}")
-    print_line(f"page             {found.site_url or 'not running'}")
-    if found.local_model:
-        state = f"running (process {found.local_model_pid})" if found.local_model_pid else "not running"
-        print_line(f"local model      {found.local_model}: {state}, 127.0.0.1:{found.local_model_port}")
-    for worker in found.draining:
+    print_line(f"page             {status.site_url or 'not running'}")
+    if status.local_model:
+        state = f"running (process {status.local_model_pid})" if status.local_model_pid else "not running"
+        print_line(f"local model      {status.local_model}: {state}, 127.0.0.1:{status.local_model_port}")
+    for worker in status.draining:
         state = f"running (process {worker.pid})" if worker.pid else "not running"
         print_line(f"earlier version  {worker.build_id}: {state}")
-    if found.exposure:
-        print_line(f"warning          other users of this machine can reach the Temporal server: {found.exposure}")
+    if status.exposure:
+        print_line(f"warning          other users of this machine can reach the Temporal server: {status.exposure}")

@@ -14,24 +14,24 @@ from tenure.runs.service import Service
 
 async def trace(service: Service, run: RunName, html: bool, file: WritablePath, output: Output) -> None:
     """Print the trace of a run, with or without a worker or server."""
-    found = await service.read_trace(run)
+    record = await service.read_trace(run)
     as_page = html or (file is not None and file.suffix.lower() in (".html", ".htm"))
     if file is not None:
-        write_file(file, (render_trace_page(found) if as_page else render_trace(found)).encode())
+        write_file(file, (render_trace_page(record) if as_page else render_trace(record)).encode())
         print_note(f"trace written to {file}")
-    if output.print_json(found) or file is not None:
+    if output.print_json(record) or file is not None:
         return
     if as_page:
-        print_text(render_trace_page(found))
+        print_text(render_trace_page(record))
     else:
-        print_markdown(render_trace(found))
+        print_markdown(render_trace(record))
 
 
 async def diff(service: Service, a: RunName, b: RunName, file: WritablePath, output: Output) -> None:
     """Print the difference of two reports."""
-    found = await service.compare(RunPair(a=a, b=b))
+    comparison = await service.compare(RunPair(a=a, b=b))
     if file is not None:
-        write_file(file, render_diff(found, Path.cwd()).encode())
+        write_file(file, render_diff(comparison, Path.cwd()).encode())
         print_note(f"difference written to {file}")
-    if not output.print_json(found) and file is None:
-        print_markdown(render_diff(found, Path.cwd()))
+    if not output.print_json(comparison) and file is None:
+        print_markdown(render_diff(comparison, Path.cwd()))

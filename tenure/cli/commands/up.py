@@ -61,17 +61,17 @@ def _change_local_model(source: str | None, settings: HomeSettings, *, agreed: b
         LocalModelError: the model cannot be downloaded or served.
     """
     # As given: those of the command name the model that was chosen before.
-    given = Settings(home=settings.home)
-    for note in local.prepare_home(given.home):
+    configured = Settings(home=settings.home)
+    for note in local.prepare_home(configured.home):
         print_note(note)
     if source is None:
-        remove_local_model(given.home)
-        return choose_model(given)
-    if given.has_model:
+        remove_local_model(configured.home)
+        return choose_model(configured)
+    if configured.has_model:
         raise InvalidRequest("OPENAI_API_KEY or OPENAI_BASE_URL names another model server: unset it")
     check_runner()
-    save_local_model(given.home, _obtain_model(source, given, agreed=agreed))
-    return choose_model(given)
+    save_local_model(configured.home, _obtain_model(source, configured, agreed=agreed))
+    return choose_model(configured)
 
 
 def _obtain_model(source: str, settings: HomeSettings, *, agreed: bool) -> LocalModel:
@@ -106,15 +106,18 @@ async def show_versions(service: Service, make_current: bool, run: str | None, o
     if run is not None:
         count = format_count(await move_run(client, run), "workflow")
         print_note(f"{run} continues under the current version ({count} moved)")
-    found = await list_code_versions(client)
-    if output.print_json({"versions": found}):
+    code_versions = await list_code_versions(client)
+    if output.print_json({"versions": code_versions}):
         return
-    if not found:
+    if not code_versions:
         print_line("the server knows no versioned worker")
         return
     print_rows(
         ("version", "status", "running workflows", "workers"),
-        ((one.build_id, one.status, str(one.running_workflows), str(one.workers)) for one in found),
+        (
+            (version.build_id, version.status, str(version.running_workflows), str(version.workers))
+            for version in code_versions
+        ),
     )
 
 

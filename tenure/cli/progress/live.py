@@ -157,11 +157,11 @@ def _draw_topics(topics: tuple[TopicProgress, ...], width: int, room: int) -> li
     """Return the rows of the topics that fit; unfinished topics precede finished ones if there is no room for all."""
     if not topics or room < 2:
         return []
-    shown = topics
+    displayed = topics
     if len(topics) + 1 > room:
         ranked = sorted(topics, key=lambda topic: topic.phase == "done")[: room - 2]
-        shown = tuple(topic for topic in topics if topic in ranked)
-    longest = max((len(topic.topic) for topic in shown), default=0)
+        displayed = tuple(topic for topic in topics if topic in ranked)
+    longest = max((len(topic.topic) for topic in displayed), default=0)
     columns = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, expand=True)
     columns.width = min(width, min(longest, _MAX_TOPIC_WIDTH) + 54)
     columns.add_column("topic", ratio=1, overflow="ellipsis", no_wrap=True)
@@ -169,9 +169,9 @@ def _draw_topics(topics: tuple[TopicProgress, ...], width: int, room: int) -> li
     columns.add_column("claims", justify="right", no_wrap=True, width=6)
     columns.add_column("sources", justify="right", no_wrap=True, width=7)
     columns.add_column("coverage", no_wrap=True, width=_BAR_WIDTH + 5)
-    for topic in shown:
+    for topic in displayed:
         columns.add_row(Text(topic.topic), _state(topic), str(topic.claims), str(topic.sources), _coverage(topic))
-    more = len(topics) - len(shown)
+    more = len(topics) - len(displayed)
     return [columns, _line(f"… and {more} more", "dim")] if more else [columns]
 
 

@@ -48,8 +48,8 @@ def compare_results(a: Result, b: Result) -> RunDiff:
         pair_statements(pairing.only_a, list_abstract_statements(b)),
         pair_statements(pairing.only_b, list_abstract_statements(a)),
     )
-    versions = [_changed(one, other) for one, other in pairing.pairs]
-    changed = tuple(one for one in versions if one.text_differs or one.support_differs or one.evidence_differs)
+    versions = [_changed(first, other) for first, other in pairing.pairs]
+    changed = tuple(pair for pair in versions if pair.text_differs or pair.support_differs or pair.evidence_differs)
     ours, theirs = _sources(a), _sources(b)
     return RunDiff(
         a=_describe_side(a, moved_up.only_a, ours, theirs, b.contradictions),
@@ -80,20 +80,20 @@ def _stated(result: Result, parts: Iterable[tuple[str, Iterable[ResultClaim]]]) 
         source = by_number[citation.source]
         return QuotedSource(uri=source.uri, title=source.title, quote=citation.quote)
 
-    said: dict[str, DiffStatement] = {}
+    statements: dict[str, DiffStatement] = {}
     for topic, claims in parts:
         for claim in claims:
             quotes = tuple(quote(citation) for citation in claim.citations)
             stated = DiffStatement(topic=topic, text=claim.statement, status=claim.status, quotes=quotes)
-            said.setdefault(normalize_sentence(claim.statement), stated)
-    return tuple(said.values())
+            statements.setdefault(normalize_sentence(claim.statement), stated)
+    return tuple(statements.values())
 
 
 def pair_statements(a: Sequence[DiffStatement], b: Sequence[DiffStatement]) -> Pairing:
     """Pair the statements of two reports that are versions of one finding, the most similar first."""
     rest_a, rest_b = dict(enumerate(a)), dict(enumerate(b))
     pairs: dict[int, tuple[DiffStatement, DiffStatement]] = {}
-    for _, m, n in sorted(_iterate_overlaps(a, b), key=lambda found: (-found[0], found[1:])):
+    for _, m, n in sorted(_iterate_overlaps(a, b), key=lambda overlap: (-overlap[0], overlap[1:])):
         if m in rest_a and n in rest_b:
             pairs[m] = rest_a.pop(m), rest_b.pop(n)
     return Pairing(tuple(pairs[m] for m in sorted(pairs)), tuple(rest_a.values()), tuple(rest_b.values()))
@@ -102,8 +102,9 @@ def pair_statements(a: Sequence[DiffStatement], b: Sequence[DiffStatement]) -> P
 def _iterate_overlaps(a: Sequence[DiffStatement], b: Sequence[DiffStatement]) -> Iterator[tuple[float, int, int]]:
     """Yield the overlaps of statements that may be versions of one finding, with their indices."""
     others = [(normalize_sentence(other.text), frozenset(stem_words(other.text)), _quoted(other)) for other in b]
-    for m, one in enumerate(a):
-        words, print_, quotes = frozenset(stem_words(one.text)), normalize_sentence(one.text), _quoted(one)
+    for m, statement in enumerate(a):
+        words, print_ = frozenset(stem_words(statement.text)), normalize_sentence(statement.text)
+        quotes = _quoted(statement)
         for n, (other_print, other_words, other_quotes) in enumerate(others):
             common = len(words & other_words) / (len(words | other_words) or 1)
             likeness = 1.0 if print_ == other_print else common
@@ -134,10 +135,10 @@ def _describe_side(
     findings: tuple[DiffStatement, ...],
     own: dict[str, CitedSource],
     others: dict[str, CitedSource],
-    seen: Iterable[ResultContradiction],
+    other_contradictions: Iterable[ResultContradiction],
 ) -> DiffSide:
     """Return one run with the parts that the other lacks; `seen` are the contradictions that the other found."""
-    known = {_clash(found) for found in seen}
+    shared = {_clash(contradiction) for contradiction in other_contradictions}
     titles = {source.n: source.title for source in result.sources}
     return DiffSide(
         id=result.id,
@@ -147,20 +148,20 @@ def _describe_side(
         sources=tuple(source for uri, source in own.items() if uri not in others),
         contradictions=tuple(
             UnsharedContradiction(
-                a=found.a.quote,
-                b=found.b.quote,
-                about=found.about,
-                a_title=titles[found.a.source],
-                b_title=titles[found.b.source],
+                a=contradiction.a.quote,
+                b=contradiction.b.quote,
+                about=contradiction.about,
+                a_title=titles[contradiction.a.source],
+                b_title=titles[contradiction.b.source],
             )
-            for found in result.contradictions
-            if _clash(found) not in known
+            for contradiction in result.contradictions
+            if _clash(contradiction) not in shared
         ),
     )
 
 
-def _clash(found: ResultContradiction) -> frozenset[str]:
-    return frozenset((normalize_sentence(found.a.quote), normalize_sentence(found.b.quote)))
+def _clash(contradiction: ResultContradiction) -> frozenset[str]:
+    return frozenset((normalize_sentence(contradiction.a.quote), normalize_sentence(contradiction.b.quote)))
 
 
 def _compare_conclusions(a: Result, b: Result) -> Iterator[ChangedConclusion]:
@@ -194,7 +195,7 @@ def _compare_figures(a: Result, b: Result) -> Iterator[ChangedMetric]:
 
 def _read_figures(result: Result) -> dict[str, float]:
     usage, verdict, proof = result.usage, result.evaluation, result.verification
-    named: dict[str, float | None] = {
+    figures: dict[str, float | None] = {
         "statements": float(sum(len(section.claims) for section in result.sections)),
         "sources": float(len(result.sources)),
         "cycles of research": float(len(result.information_gain)),
@@ -206,4 +207,4 @@ def _read_figures(result: Result) -> dict[str, float]:
         "tests passed": float(proof.passed) if proof else None,
         **{f"coverage of “{topic}”": coverage for topic, coverage in result.coverage.items()},
     }
-    return {name: round(value, 4) for name, value in named.items() if value is not None}
+    return {name: round(value, 4) for name, value in figures.items() if value is not None}

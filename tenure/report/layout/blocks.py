@@ -47,18 +47,18 @@ class LayoutBlock(NamedTuple):
 def split_into_blocks(claims: Sequence[ResultClaim]) -> Iterator[LayoutBlock]:
     """Yield the blocks of claims."""
     heading = ""
-    for (_, kind), placed in groupby(_number_blocks(claims), key=lambda one: one[:2]):
+    for (_, kind), placed in groupby(_number_blocks(claims), key=lambda numbered: numbered[:2]):
         members = [claim for *_, claim in placed]
-        shown = members[0].heading if members[0].heading != heading else ""
+        own_heading = members[0].heading if members[0].heading != heading else ""
         heading = members[0].heading
         cited = tuple(map(cite, members))
         if kind == "table":
             columns = tuple(list_columns([(claim.label, claim.column) for claim in members]))
-            yield LayoutBlock(kind, shown, cited, columns, tuple(_arrange_rows(cited, columns)))
+            yield LayoutBlock(kind, own_heading, cited, columns, tuple(_arrange_rows(cited, columns)))
         elif kind == "definitions":
-            yield LayoutBlock(kind, shown, cited, rows=tuple(_arrange_rows(cited, ("",))))
+            yield LayoutBlock(kind, own_heading, cited, rows=tuple(_arrange_rows(cited, ("",))))
         else:
-            yield LayoutBlock(kind, shown, tuple(_share_marks(cited)) if kind == "paragraph" else cited)
+            yield LayoutBlock(kind, own_heading, tuple(_share_marks(cited)) if kind == "paragraph" else cited)
 
 
 def cite(claim: ResultClaim) -> CitedClaim:
@@ -72,15 +72,15 @@ def _share_marks(claims: Sequence[CitedClaim]) -> Iterator[CitedClaim]:
     Readers found a mark after every sentence hard to read.
     """
 
-    def describe(one: CitedClaim) -> tuple[object, ...]:
-        claim = one.claim
-        single = id(claim) if claim.status not in ("supported", "unverified") or not one.sources else 0
-        return one.sources, claim.kind, claim.tainted, single
+    def describe(cited: CitedClaim) -> tuple[object, ...]:
+        claim = cited.claim
+        single = id(claim) if claim.status not in ("supported", "unverified") or not cited.sources else 0
+        return cited.sources, claim.kind, claim.tainted, single
 
     for _, neighbours in groupby(claims, key=describe):
         *others, last = neighbours
-        yield from (one._replace(marked=()) for one in others)
-        yield last._replace(marked=tuple(one.claim for one in (*others, last)))
+        yield from (neighbour._replace(marked=()) for neighbour in others)
+        yield last._replace(marked=tuple(neighbour.claim for neighbour in (*others, last)))
 
 
 _KINDS: dict[str | None, ClaimBlockKind] = {
@@ -111,8 +111,9 @@ def _number_blocks(claims: Sequence[ResultClaim]) -> Iterator[tuple[int, ClaimBl
 
 def _arrange_rows(claims: Sequence[CitedClaim], columns: Sequence[str]) -> Iterator[LayoutRow]:
     """Yield rows with the claims of each column; rows with the same name are one."""
-    for label in dict.fromkeys(one.claim.label for one in claims):
+    for label in dict.fromkeys(cited.claim.label for cited in claims):
         cells = (
-            tuple(one for one in claims if (one.claim.label, one.claim.column) == (label, column)) for column in columns
+            tuple(cited for cited in claims if (cited.claim.label, cited.claim.column) == (label, column))
+            for column in columns
         )
         yield LayoutRow(label, tuple(cells))

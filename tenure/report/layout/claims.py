@@ -108,33 +108,33 @@ class ClaimLayout:
                 tuple((split_spans(row.label), self._set_sentences(row.cells[0], expected)) for row in block.rows)
             )
         elif block.kind == "code":
-            for one in block.claims:
-                yield CodeNode(_clean_code(one.claim.text), caption=self._cite(one, expected))
+            for cited in block.claims:
+                yield CodeNode(_clean_code(cited.claim.text), caption=self._cite(cited, expected))
         elif block.kind == "excerpt":
             yield self._set_excerpt(block)
         elif block.kind == "paragraph":
             yield ParagraphNode(self._set_sentences(block.claims, expected))
         else:
-            items = tuple(self._set_claim(one, expected) for one in block.claims)
+            items = tuple(self._set_claim(cited, expected) for cited in block.claims)
             yield ListNode(items, ordered=block.kind == "numbered")
 
     def _set_sentences(self, claims: Sequence[CitedClaim], expected: ClaimKind) -> Line:
-        return _join([self._set_claim(one, expected) for one in claims])
+        return _join([self._set_claim(cited, expected) for cited in claims])
 
-    def _set_claim(self, one: CitedClaim, expected: ClaimKind) -> Line:
-        status = one.claim.status if needs_source(one.claim) else "supported"
-        return (StatementNode(split_sentence_spans(one.claim.text), status), *self._cite(one, expected))
+    def _set_claim(self, cited: CitedClaim, expected: ClaimKind) -> Line:
+        status = cited.claim.status if needs_source(cited.claim) else "supported"
+        return (StatementNode(split_sentence_spans(cited.claim.text), status), *self._cite(cited, expected))
 
-    def _cite(self, one: CitedClaim, expected: ClaimKind) -> Line:
+    def _cite(self, cited: CitedClaim, expected: ClaimKind) -> Line:
         """Return the remark on a claim and its citation marks, unless those of a later claim stand for both."""
-        if not one.marked:
+        if not cited.marked:
             return ()
-        quotes = [(source, self._list_quotes(source, one.marked)) for source in one.sources]
-        note = describe_status(one, expected, marks_taint=self._is_taint_marked)
-        lacks_source = not one.sources and needs_source(one.claim)
+        quotes = [(source, self._list_quotes(source, cited.marked)) for source in cited.sources]
+        note = describe_status(cited, expected, marks_taint=self._is_taint_marked)
+        lacks_source = not cited.sources and needs_source(cited.claim)
         if not (note or quotes or lacks_source):
             return ()
-        return (CitationNode(note, one.claim.status, self._mark(quotes), lacks_source),)
+        return (CitationNode(note, cited.claim.status, self._mark(quotes), lacks_source),)
 
     def _list_quotes(self, source: int, claims: Sequence[ResultClaim]) -> tuple[QuoteContext, ...]:
         quotes = {
@@ -178,7 +178,7 @@ class ClaimLayout:
         )
 
     def _set_excerpt(self, block: LayoutBlock) -> QuoteNode:
-        claims = [one.claim for one in block.claims]
+        claims = [cited.claim for cited in block.claims]
         marks = self._mark([(source, (self._choose_quote(source, claims),)) for source in list_sources(block)])
         citation = CitationNode(describe_excerpt(block), "unverified", marks, lacks_source=not marks)
         blocks = (node for group in group_excerpt(claims) for node in _set_group(group))

@@ -39,12 +39,12 @@ class DisputeLayout:
         ]
         yield from self._set_dispute(f"{position.position} Passages: {counts}.", sides, position.outcome)
 
-    def set_contradiction(self, found: ResultContradiction) -> Iterator[BlockNode]:
+    def set_contradiction(self, contradiction: ResultContradiction) -> Iterator[BlockNode]:
         """Yield the two statements of a contradiction."""
-        about = f" ({found.about})" if found.about else ""
-        further = _list_further(found.outcome, {"a": "Agrees with the first", "b": "Agrees with the second"})
-        sides = [("", found.a), ("", found.b), *further]
-        yield from self._set_dispute(f"Severity: {found.severity}{about}", sides, found.outcome)
+        about = f" ({contradiction.about})" if contradiction.about else ""
+        further = _list_further(contradiction.outcome, {"a": "Agrees with the first", "b": "Agrees with the second"})
+        sides = [("", contradiction.a), ("", contradiction.b), *further]
+        yield from self._set_dispute(f"Severity: {contradiction.severity}{about}", sides, contradiction.outcome)
 
     def _set_dispute(
         self, subject: str, sides: Sequence[tuple[str, ResultCitation]], outcome: ResultDisputeOutcome | None
@@ -76,7 +76,8 @@ def _list_further(
 
 def _describe_standing(outcome: ResultDisputeOutcome | None, quote: ResultCitation) -> str:
     """Return date and origin of the source of a quote; empty if both are unknown."""
-    source = next((one for one in outcome.sources if one.citation == quote), None) if outcome else None
-    if source is None:
-        return ""
-    return "; ".join(filter(None, (source.published, f"primary source: {source.primary}" if source.primary else "")))
+    for source in outcome.sources if outcome else ():
+        if source.citation == quote:
+            primary = f"primary source: {source.primary}" if source.primary else ""
+            return "; ".join(filter(None, (source.published, primary)))
+    return ""

@@ -59,8 +59,8 @@ def _is_cut(before: ResultClaim, claim: ResultClaim) -> bool:
     """Return whether words are missing between two parts of an excerpt."""
     if not before.citations or not claim.citations:
         return False
-    most = MAX_MARKER_CHARACTERS if claim.part == "item" else MAX_GAP_CHARACTERS
-    return claim.citations[0].start - before.citations[0].end > most
+    max_gap = MAX_MARKER_CHARACTERS if claim.part == "item" else MAX_GAP_CHARACTERS
+    return claim.citations[0].start - before.citations[0].end > max_gap
 
 
 def _name_columns(group: ExcerptGroup) -> ExcerptGroup:

@@ -60,15 +60,15 @@ def describe_brief(result: Result) -> str:
 
 def _list_suspicious(result: Result) -> Iterator[str]:
     """Yield the texts that give instructions to language models, and the parts of the report they may influence."""
-    named = [flatten(uri) for uri in result.suspicious_sources[:MAX_NAMED_SOURCES]]
-    if more := len(result.suspicious_sources) - len(named):
-        named.append(f"{more} more")
-    if named:
+    uris = [flatten(uri) for uri in result.suspicious_sources[:MAX_NAMED_SOURCES]]
+    if more := len(result.suspicious_sources) - len(uris):
+        uris.append(f"{more} more")
+    if uris:
         contains = "contains" if len(result.suspicious_sources) == 1 else "contain"
-        yield f"{join_names(named)} {contains} words like instructions to language models; they were read as data."
+        yield f"{join_names(uris)} {contains} words like instructions to language models; they were read as data."
     if not result.usage.exposed_calls:
         return
-    if not named:
+    if not uris:
         yield "A file, a table or an answer of a tool had words like instructions to language models, read as data."
     if result.mode == "CODE":
         yield "A model read such instructions while it wrote the program: read the program before you use it."
@@ -99,10 +99,10 @@ def list_all_claims(result: Result) -> tuple[ResultClaim, ...]:
 
 
 def _limits(result: Result) -> Iterator[str]:
-    written = [section.topic for section in result.sections]
-    if empty := [topic for topic in result.coverage if topic not in written]:
+    headings = [section.topic for section in result.sections]
+    if empty := [topic for topic in result.coverage if topic not in headings]:
         yield f"Nothing was found on {_listed(empty)}."
-    if thin := [topic for topic in written if topic in result.coverage and result.coverage[topic] < THIN_COVERAGE]:
+    if thin := [topic for topic in headings if topic in result.coverage and result.coverage[topic] < THIN_COVERAGE]:
         yield f"The evidence on {_listed(thin)} is thin."
     names_gaps = result.synthesis is not None and bool(result.synthesis.gaps)
     if result.evaluation and result.evaluation.missing and not names_gaps and not describe_no_answer(result):
@@ -111,15 +111,15 @@ def _limits(result: Result) -> Iterator[str]:
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
         yield f"The whole report rests on {few}."
     personal = {source.n for source in result.sources if is_personal(source.uri)}
-    if rests := sum(any(one.source in personal for one in claim.citations) for claim in list_all_claims(result)):
-        said = "One statement rests" if rests == 1 else f"{rests} statements rest"
-        yield f"{said} on the memory of a person's statement, not on a document."
+    if rests := sum(any(c.source in personal for c in claim.citations) for claim in list_all_claims(result)):
+        subject = "One statement rests" if rests == 1 else f"{rests} statements rest"
+        yield f"{subject} on the memory of a person's statement, not on a document."
     if doubtful := [claim for claim in _claims(result) if claim.status in UNCONFIRMED]:
-        said = "One sentence is" if len(doubtful) == 1 else f"{len(doubtful)} sentences are"
-        yield f"{said} not supported by the cited quotes; the marks show which."
+        subject = "One sentence is" if len(doubtful) == 1 else f"{len(doubtful)} sentences are"
+        yield f"{subject} not supported by the cited quotes; the marks show which."
     if unchecked := [claim for claim in _claims(result) if claim.status == "unverified" and claim.citations]:
-        said = "One sentence was" if len(unchecked) == 1 else f"{len(unchecked)} sentences were"
-        yield f"{said} written by a model and not checked against the cited quotes."
+        subject = "One sentence was" if len(unchecked) == 1 else f"{len(unchecked)} sentences were"
+        yield f"{subject} written by a model and not checked against the cited quotes."
     if not result.usage.model_calls and is_non_english(result.question):
         yield FOREIGN_LIMIT
     if result.usage.embedded_share < 1:

@@ -87,7 +87,7 @@ def make_marks(sources: Sequence[SourceEntry], style: CitationStyle) -> Citation
 
 def list_sources(block: LayoutBlock) -> tuple[int, ...]:
     """Return the numbers of the sources of a block."""
-    return tuple(dict.fromkeys(source for one in block.claims for source in one.sources))
+    return tuple(dict.fromkeys(source for cited in block.claims for source in cited.sources))
 
 
 def describe_excerpt(block: LayoutBlock) -> str:
@@ -97,25 +97,25 @@ def describe_excerpt(block: LayoutBlock) -> str:
 
 def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
     """Return the meanings of the short marks and of the marks of doubt that occur in claims, one line each."""
-    known = list(claims)
-    marked = [claim for claim in known if needs_source(claim)]
-    found = {claim.status for claim in marked}
+    all_claims = list(claims)
+    marked = [claim for claim in all_claims if needs_source(claim)]
+    statuses = {claim.status for claim in marked}
     concluded = any(claim.kind == "inference" for claim in marked)
-    shared = any(not one.marked for block in split_into_blocks(known) for one in block.claims)
-    tainted = f"[{TAINTED}]: {TAINTED_MEANING}." if is_taint_marked(known) else ALL_TAINTED_MEANING
+    shared = any(not cited.marked for block in split_into_blocks(all_claims) for cited in block.claims)
+    tainted = f"[{TAINTED}]: {TAINTED_MEANING}." if is_taint_marked(all_claims) else ALL_TAINTED_MEANING
     return (
         *([SHARED_MEANING] if shared else []),
         *([f"[{INFERENCE}]: {INFERENCE_MEANING}."] if concluded else []),
-        *([tainted] if any(claim.tainted for claim in known) else []),
-        *([f"{EMPTY_CELL}: {EMPTY_CELL_MEANING}."] if any(map(_has_empty_cell, split_into_blocks(known))) else []),
-        *(f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in found),
+        *([tainted] if any(claim.tainted for claim in all_claims) else []),
+        *([f"{EMPTY_CELL}: {EMPTY_CELL_MEANING}."] if any(map(_has_empty_cell, split_into_blocks(all_claims))) else []),
+        *(f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in statuses),
     )
 
 
 def _has_empty_cell(block: LayoutBlock) -> bool:
     """Return whether a table has a cell without a statement."""
     cells = (cell for row in block.rows for cell in row.cells) if block.kind == "table" else ()
-    return any(all(one.claim.text == EMPTY_CELL for one in cell) for cell in cells)
+    return any(all(cited.claim.text == EMPTY_CELL for cited in cell) for cell in cells)
 
 
 def is_taint_marked(claims: Sequence[ResultClaim]) -> bool:
@@ -128,10 +128,10 @@ def needs_source(claim: ResultClaim) -> bool:
     return claim.kind in KINDS_WITH_SOURCES or claim.status != "unverified"
 
 
-def describe_status(one: CitedClaim, expected: ClaimKind = "fact", *, marks_taint: bool = True) -> str:
+def describe_status(cited: CitedClaim, expected: ClaimKind = "fact", *, marks_taint: bool = True) -> str:
     """Return the remarks on a claim: inference, its status unless the mark shows it, and whether it is tainted."""
-    claim = one.claim
-    is_marked = not one.sources and claim.status in ("missing_citation", "invalid_source")
+    claim = cited.claim
+    is_marked = not cited.sources and claim.status in ("missing_citation", "invalid_source")
     status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
     kind = INFERENCE if claim.kind == "inference" != expected else ""
     return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted and marks_taint else "")))

@@ -21,9 +21,9 @@ def set_news(changes: ReportChanges | None) -> Iterator[BlockNode]:
             f"{day}. Statements: {counts}; {changes.unchanged} statements of the last report are still supported.",
         )
     )
-    revised = [f"{_describe(one.after)}; before: {_describe(one.before)}" for one in changes.changed]
-    withdrawn = [f"{_describe(one)} (no longer in the source)" for one in changes.withdrawn]
-    yield from _list_statements("New", [_describe(one) for one in changes.new])
+    revised = [f"{_describe(change.after)}; before: {_describe(change.before)}" for change in changes.changed]
+    withdrawn = [f"{_describe(statement)} (no longer in the source)" for statement in changes.withdrawn]
+    yield from _list_statements("New", [_describe(statement) for statement in changes.new])
     yield from _list_statements("Changed", revised)
     yield from _list_statements("No longer supported", withdrawn)
 
@@ -34,8 +34,8 @@ def _list_statements(label: str, statements: Sequence[str]) -> Iterator[BlockNod
         yield ListNode(tuple(map(make_line, statements)))
 
 
-def _describe(one: CitedStatement) -> str:
+def _describe(statement: CitedStatement) -> str:
     """Return a statement and its quotes; a statement in the words of its first quote is not repeated."""
-    quotes = "; ".join(f"“{flatten(words.quote)}” ({flatten(words.title)})" for words in one.quotes)
-    is_quote = bool(one.quotes) and flatten(one.text) == flatten(one.quotes[0].quote)
-    return " — ".join(filter(None, ("" if is_quote else flatten(one.text), quotes)))
+    quotes = "; ".join(f"“{flatten(words.quote)}” ({flatten(words.title)})" for words in statement.quotes)
+    is_quote = bool(statement.quotes) and flatten(statement.text) == flatten(statement.quotes[0].quote)
+    return " — ".join(filter(None, ("" if is_quote else flatten(statement.text), quotes)))

@@ -89,8 +89,8 @@ def set_program(result: Result) -> Iterator[BlockNode]:
 
 def list_files(result: Result) -> Iterator[Line]:
     """Yield the files that a program made with their paths."""
-    for one in result.artifacts:
-        yield make_line(make_code(one.name), f", {one.bytes:,} bytes, kept as ", make_code(one.path))
+    for artifact in result.artifacts:
+        yield make_line(make_code(artifact.name), f", {artifact.bytes:,} bytes, kept as ", make_code(artifact.path))
 
 
 def _set_files(result: Result) -> Iterator[BlockNode]:
@@ -103,14 +103,14 @@ def _set_files(result: Result) -> Iterator[BlockNode]:
             )
         )
         return
-    accepted = (one for one in reversed(result.attempts) if not one.error)
-    run = next((one for one in accepted if one.entry and one.stdout.strip()), None)
+    accepted = (attempt for attempt in reversed(result.attempts) if not attempt.error)
+    run = next((attempt for attempt in accepted if attempt.entry and attempt.stdout.strip()), None)
     output = tuple(_set_output(run)) if run else ()
     if result.originals:
         yield PartNode("changes", "Changes", (set_code(result.patch, "diff"), *output, _set_command(result)))
     elif result.files:
-        what = "tests" if result.verification and result.verification.test_author == "coder" else "program"
-        yield PartNode("program", f"The {what}", (*_set_sources(result.files), *output, _set_command(result)))
+        noun = "tests" if result.verification and result.verification.test_author == "coder" else "program"
+        yield PartNode("program", f"The {noun}", (*_set_sources(result.files), *output, _set_command(result)))
     else:
         yield from output
 

@@ -55,12 +55,12 @@ def _list_models(usage: Usage) -> Iterator[Line]:
     for role, used in usage.by_role.items():
         for model in dict.fromkeys(used.models):
             roles.setdefault(model, []).append(role.replace("_", " "))
-    named = [
+    lines = [
         make_line("fallbacks without a model" if model == "offline" else make_code(model), f" ({', '.join(names)})")
         for model, names in roles.items()
     ]
-    if named:
-        yield make_line("Models: ", named[0], *(piece for line in named[1:] for piece in ("; ", line)))
+    if lines:
+        yield make_line("Models: ", lines[0], *(piece for line in lines[1:] for piece in ("; ", line)))
 
 
 def _list_fallbacks(result: Result) -> Iterator[str]:
@@ -90,8 +90,8 @@ def _count_usage(usage: Usage) -> str:
     return "Used: " + ", ".join([*figures, f"{usage.seconds:.1f} s"])
 
 
-def _count(n: int, one: str, many: str = "") -> str:
-    return f"{n} {one if n == 1 else many or one + 's'}"
+def _count(n: int, singular: str, many: str = "") -> str:
+    return f"{n} {singular if n == 1 else many or singular + 's'}"
 
 
 def _mark_doubt(remarks: Iterable[str], result: Result) -> Iterator[str]:
@@ -130,9 +130,9 @@ def _list_web(result: Result) -> Iterator[Line]:
     if result.web is None:
         return
     for engine in result.web.providers:
-        said = f"answered {engine.answered} of {engine.searches} searches" if engine.configured else "was not asked"
+        answers = f"answered {engine.answered} of {engine.searches} searches" if engine.configured else "was not asked"
         note = f": {engine.note}" if engine.note else ""
-        yield make_line("Search provider ", make_code(engine.provider), f" {said}{note}")
+        yield make_line("Search provider ", make_code(engine.provider), f" {answers}{note}")
     others = [page for page in result.web.pages if page.status != "read"]
     for page in others[:MAX_SKIPPED_SHOWN]:
         yield make_line("Not a source: ", make_code(page.url), f" ({flatten(page.note)})")

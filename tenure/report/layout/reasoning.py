@@ -58,7 +58,8 @@ def set_reasoning(reasoning: ResultReasoning, claims: ClaimLayout) -> Iterator[B
         yield ParagraphNode(set_step(_label(reasoning.conclusion, "Conclusion"), reasoning.conclusion))
     if reasoning.rejected:
         yield ParagraphNode(make_line(NOT_FOLLOWED))
-        yield ListNode(tuple(make_line(f"{flatten(one.text)} ({flatten(one.reason)})") for one in reasoning.rejected))
+        thoughts = (f"{flatten(thought.text)} ({flatten(thought.reason)})" for thought in reasoning.rejected)
+        yield ListNode(tuple(map(make_line, thoughts)))
 
 
 def _describe_method(reasoning: ResultReasoning) -> str:

@@ -63,7 +63,7 @@ def make_address(uri: str, base: PurePath | None = None) -> LinkNode | TextSpan:
 
 def sort_sources(sources: Sequence[SourceEntry], marks: CitationMarks) -> list[SourceEntry]:
     """Return the sources in the order of their labels: by number or alphabetically."""
-    return list(sources) if marks.label is str else sorted(sources, key=lambda one: marks.label(one.n).casefold())
+    return list(sources) if marks.label is str else sorted(sources, key=lambda source: marks.label(source.n).casefold())
 
 
 def list_quotes(sources: Sequence[SourceEntry], marks: CitationMarks, parts: Sequence[PartNode]) -> Iterator[PartNode]:
@@ -117,5 +117,5 @@ def _join(first: QuoteContext, second: QuoteContext) -> QuoteContext | None:
 def _set_quote(quote: QuoteContext, headings: Sequence[str]) -> Line:
     words = make_code(quote.words) if quote.is_code else f"“{quote.words}”"
     link = ("; ", LinkNode(quote.link, "open the page at these words")) if quote.link else ()
-    place = TextSpan(f"({quote.place}; in: {'; '.join(headings)}", "quiet")
-    return make_line(words, " ", place, *link, TextSpan(")", "quiet"))
+    location = TextSpan(f"({quote.place}; in: {'; '.join(headings)}", "quiet")
+    return make_line(words, " ", location, *link, TextSpan(")", "quiet"))

@@ -171,9 +171,9 @@ def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
 
 def _set_disputes(result: Result, claims: ClaimLayout) -> Iterator[PartNode]:
     disputes = DisputeLayout(result, claims)
-    positions = (block for one in result.positions for block in disputes.set_position(one))
+    positions = (block for position in result.positions for block in disputes.set_position(position))
     yield from _set_part("positions", "For and against", positions)
-    contradictions = (block for one in result.contradictions for block in disputes.set_contradiction(one))
+    contradictions = (block for pair in result.contradictions for block in disputes.set_contradiction(pair))
     yield from _set_part("disagreements", "Contradictions between sources", contradictions)
 
 

@@ -60,8 +60,8 @@ def _split_code(text: str) -> Iterator[TextSpan]:
     for code in _CODE.finditer(text):
         yield from filter(lambda span: span.text, (TextSpan(text[position : code.start()]), TextSpan(code[1], "code")))
         position = code.end()
-    if rest := text[position:]:
-        yield TextSpan(rest)
+    if tail := text[position:]:
+        yield TextSpan(tail)
 
 
 def split_sentence_spans(text: str) -> tuple[TextSpan, ...]:
@@ -81,8 +81,8 @@ def _split_formats(text: str) -> Iterator[tuple[SpanFormat, tuple[TextSpan, ...]
         else:
             yield ("strong", split_spans(match["strong"])) if match["strong"] else ("em", split_spans(match["em"]))
         position = match.end()
-    if rest := flat[position:]:
-        yield "text", (TextSpan(rest),)
+    if tail := flat[position:]:
+        yield "text", (TextSpan(tail),)
 
 
 def _with_kind(spans: Iterable[TextSpan], kind: SpanFormat) -> Iterator[TextSpan]:

@@ -130,8 +130,8 @@ class _DocumentWriter:
         table = self.document.add_table(rows=0, cols=max(map(len, rows)), style="Table Grid")
         for number, row in enumerate(rows):
             is_head = bool(block.columns) and number == 0
-            for place, (cell, line) in enumerate(zip(table.add_row().cells, row, strict=True)):
-                self._add_line(cell.paragraphs[0], line, bold=is_head or (block.labelled and place == 0))
+            for column, (cell, line) in enumerate(zip(table.add_row().cells, row, strict=True)):
+                self._add_line(cell.paragraphs[0], line, bold=is_head or (block.labelled and column == 0))
         if block.columns:
             _repeat_header(table.rows[0]._tr)
 

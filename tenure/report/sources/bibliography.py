@@ -59,8 +59,8 @@ def parse_names(author: str) -> tuple[AuthorName, ...]:
 
 def parse_year(published: str) -> str:
     """Return the year of a written date, empty if it has none."""
-    found = _YEAR.search(normalize_date(published)) or _YEAR.search(published)
-    return found[1] if found else ""
+    match = _YEAR.search(normalize_date(published)) or _YEAR.search(published)
+    return match[1] if match else ""
 
 
 def render_bibtex(sources: Sequence[SourceEntry], base: PurePath | None = None) -> str:
@@ -111,11 +111,11 @@ def _make_keys(sources: Sequence[SourceEntry]) -> list[str]:
 
 def _disambiguate(plain: Sequence[str]) -> list[str]:
     """Append a letter to labels that are equal."""
-    times, seen = Counter(plain), Counter[str]()
+    times, counts = Counter(plain), Counter[str]()
     unique: list[str] = []
     for name in plain:
-        unique.append(name + (_make_suffix(seen[name]) if times[name] > 1 else ""))
-        seen[name] += 1
+        unique.append(name + (_make_suffix(counts[name]) if times[name] > 1 else ""))
+        counts[name] += 1
     return unique
 
 
@@ -176,16 +176,16 @@ def _csl_item(key: str, source: SourceEntry, base: PurePath | None) -> dict[str,
     return {name: value for name, value in fields.items() if value}
 
 
-def _csl_date(written: str) -> dict[str, Any]:
+def _csl_date(date: str) -> dict[str, Any]:
     """Return a date as precisely as it is known: a day, a year, or the original text."""
-    if _is_day(written):
-        return {"date-parts": [[int(part) for part in normalize_date(written).split("-")]]}
-    if found := parse_year(written):
-        return {"date-parts": [[int(found)]]}
-    return {"literal": flatten(written)} if written.strip() else {}
+    if _is_day(date):
+        return {"date-parts": [[int(part) for part in normalize_date(date).split("-")]]}
+    if year := parse_year(date):
+        return {"date-parts": [[int(year)]]}
+    return {"literal": flatten(date)} if date.strip() else {}
 
 
-def _is_day(written: str) -> bool:
+def _is_day(date: str) -> bool:
     """Return whether a written date means one day."""
-    found = parse_date_range(written)
-    return found is not None and found.first == found.last
+    dates = parse_date_range(date)
+    return dates is not None and dates.first == dates.last

@@ -35,9 +35,9 @@ def find_heading(text: str, offset: int) -> str:
 def find_headings(text: str, offset: int) -> tuple[str, ...]:
     """Return the headings above an offset in the stored text of a document, outermost first."""
     above: dict[int, str] = {}
-    for found in _HEADING.finditer(text, 0, offset):
-        level = len(found["level"])
-        above = {other: name for other, name in above.items() if other < level} | {level: flatten(found["name"])}
+    for heading in _HEADING.finditer(text, 0, offset):
+        level = len(heading["level"])
+        above = {other: name for other, name in above.items() if other < level} | {level: flatten(heading["name"])}
     return tuple(above.values())
 
 
@@ -50,9 +50,9 @@ class FileText:
     @cached_property
     def _phrases(self) -> dict[tuple[str, ...], int]:
         """Offsets of the words in a row that occur once."""
-        found = _list_phrases(self._text)
-        times = Counter(phrase for phrase, _ in found)
-        return {phrase: offset for phrase, offset in found if times[phrase] == 1}
+        phrases = _list_phrases(self._text)
+        times = Counter(phrase for phrase, _ in phrases)
+        return {phrase: offset for phrase, offset in phrases if times[phrase] == 1}
 
     def find(self, quote: str) -> FilePlace | None:
         """Return the place of a quote, white space and markup aside; None if it is not certain."""
@@ -60,8 +60,8 @@ class FileText:
         places = [match.start() for match in pattern.finditer(self._text)] if quote.strip() else []
         if len(places) == 1:
             return FilePlace(self._count_lines(places[0]), places[0])
-        known = (self._phrases[phrase] for phrase, _ in _list_phrases(quote) if phrase in self._phrases)
-        offset = next(known, None)
+        offsets = (self._phrases[phrase] for phrase, _ in _list_phrases(quote) if phrase in self._phrases)
+        offset = next(offsets, None)
         return None if offset is None else FilePlace(self._count_lines(offset), None)
 
     def _count_lines(self, offset: int) -> int:

@@ -46,12 +46,12 @@ def render_trace_page(trace: Trace) -> str:
 
 def _list_facts(trace: Trace) -> list[tuple[str, str]]:
     """Return the totals of a run with their names."""
-    asked = sum(call.model_calls for call in trace.calls)
+    answers = sum(call.model_calls for call in trace.calls)
     costs = [call.cost_usd for call in trace.calls if call.cost_usd is not None]
     facts = [
         ("Status", trace.status.replace("_", " ")),
         ("Time", format_seconds(measure_seconds(trace)) + ("" if trace.ended_at else " so far")),
-        ("Model answers", f"{asked:,}"),
+        ("Model answers", f"{answers:,}"),
         ("Tokens", f"{sum(call.tokens for call in trace.calls):,}"),
         ("Cost", f"${sum(costs):.4f}" if costs else ""),
         ("Searches", f"{sum(call.count for call in trace.calls if call.kind == 'search'):,}"),

@@ -56,12 +56,12 @@ def render_trace(trace: Trace) -> str:
         _titled("Computed from tables", _programs(trace.programs)),
         _titled("Remembered", _remembered(trace.memory)) if trace.memory else "",
         *(_cycle(cycle) for cycle in trace.cycles),
-        _titled("Reasoning", _bullets(one.summary for one in trace.thoughts)),
+        _titled("Reasoning", _bullets(thought.summary for thought in trace.thoughts)),
         *_generations(trace),
         _titled("Attempts", [write_markdown(set_attempts(trace.attempts))]),
         _titled(
             "Failed calls",
-            _bullets(f"{one.name.replace('_', ' ')}: {one.failure}" for one in trace.calls if one.failure),
+            _bullets(f"{call.name.replace('_', ' ')}: {call.failure}" for call in trace.calls if call.failure),
         ),
         _titled("Feedback", _people(trace)),
         _titled("Decisions", _bullets(trace.decisions)),
@@ -101,18 +101,18 @@ def _opening(trace: Trace) -> str:
 def _remembered(memory: TracedMemory) -> Iterator[str]:
     """Yield the memories that a run recalled, by run."""
     for earlier in memory.related:
-        passages = sum(one.run == earlier.run for one in memory.passages)
+        passages = sum(passage.run == earlier.run for passage in memory.passages)
         yield (
             f"`{earlier.run}`, asked “{escape(earlier.question)}” (relevance {earlier.relevance:.2f}): "
             f"{_counted(passages, 'passage')} taken over."
         )
-    asked = {earlier.run for earlier in memory.related}
-    for run in dict.fromkeys(one.run for one in memory.passages if one.run not in asked):
-        passages = sum(one.run == run for one in memory.passages)
+    related_runs = {earlier.run for earlier in memory.related}
+    for run in dict.fromkeys(passage.run for passage in memory.passages if passage.run not in related_runs):
+        passages = sum(passage.run == run for passage in memory.passages)
         yield f"`{run}`, related by its findings: {_counted(passages, 'passage')} taken over."
     yield from _listed("Queries already made", memory.queries)
     yield from _listed("Advice", memory.advice)
-    yield from _listed("Statements of a person, as evidence", (one.text for one in memory.personal))
+    yield from _listed("Statements of a person, as evidence", (passage.text for passage in memory.personal))
     yield from _listed("Preferences", memory.preferences)
     if memory.facts:
         yield _block("**Facts to confirm**", map(_fact, memory.facts))
@@ -122,14 +122,14 @@ def _fact(fact: KnownFact) -> str:
     relevance = f"relevance {fact.relevance:.2f}"
     if not fact.run:
         return f"- {escape(fact.text)} (from the owner, {relevance})"
-    found = f"`{fact.run}`, from {escape(', '.join(fact.corpora) or 'the web')}, {relevance}"
-    return f"- {escape(fact.text)} ({found}, {_counted(fact.support, 'source')})"
+    origin = f"`{fact.run}`, from {escape(', '.join(fact.corpora) or 'the web')}, {relevance}"
+    return f"- {escape(fact.text)} ({origin}, {_counted(fact.support, 'source')})"
 
 
-def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:
+def _programs(programs: Iterable[TracedProgram]) -> Iterator[str]:
     """Yield the programs with their input and output; a repaired one with its changes."""
     before = ""
-    for number, program in enumerate(written, 1):
+    for number, program in enumerate(programs, 1):
         if number == 1:
             yield escape(program.wanted)
         state = f" failed: {escape(program.problem)}" if program.problem else ""
@@ -224,10 +224,10 @@ def _decision(decision: TracedDecision) -> Iterator[str]:
 
 def _generations(trace: Trace) -> Iterator[str]:
     """Yield the sections of each generation with their outcomes."""
-    written = {section.generation for section in trace.sections}
-    for number in sorted(written | {seen.generation for seen in trace.reflections}):
+    numbers = {section.generation for section in trace.sections}
+    for number in sorted(numbers | {reflection.generation for reflection in trace.reflections}):
         yield _generation(number, [section for section in trace.sections if section.generation == number])
-        yield from (_reflection(seen) for seen in trace.reflections if seen.generation == number)
+        yield from (_reflection(reflection) for reflection in trace.reflections if reflection.generation == number)
 
 
 def _generation(number: int, sections: Iterable[TracedSection]) -> str:
@@ -246,22 +246,21 @@ def _section(section: TracedSection) -> Iterator[str]:
 
 def _reflection(reflection: TracedReflection) -> str:
     lines = [f"- {escape(critique)}" for critique in reflection.critiques]
-    found = ["\n".join(lines) if lines else "No issue was found."]
+    blocks = ["\n".join(lines) if lines else "No issue was found."]
     if verdict := reflection.evaluation:
-        found += _listed("Answered by the report", [f"{one.part}: {one.answered}" for one in verdict.parts])
-        found += _listed("Errors that are left", verdict.issues)
-    found += _listed("Contradictions between sources", reflection.contradictions)
-    found += _listed("Further considerations", reflection.further_considerations)
-    return _titled(f"Criticism of generation {reflection.generation}", found)
+        blocks += _listed("Answered by the report", [f"{part.part}: {part.answered}" for part in verdict.parts])
+        blocks += _listed("Errors that are left", verdict.issues)
+    blocks += _listed("Contradictions between sources", reflection.contradictions)
+    blocks += _listed("Further considerations", reflection.further_considerations)
+    return _titled(f"Criticism of generation {reflection.generation}", blocks)
 
 
 def _people(trace: Trace) -> list[str]:
-    said = [
-        (said.at, f"“{escape(said.text)}”{f' on “{escape(said.topic)}”' if said.topic else ''}: {escape(said.outcome)}")
-        for said in trace.feedback
-    ]
-    said += [(word.at, word.signal) for word in trace.commands]
-    return ["\n".join(f"- {_seconds(at)} {what}" for at, what in sorted(said))] if said else []
+    lines = [(command.at, command.signal) for command in trace.commands]
+    for feedback in trace.feedback:
+        topic = f" on “{escape(feedback.topic)}”" if feedback.topic else ""
+        lines.append((feedback.at, f"“{escape(feedback.text)}”{topic}: {escape(feedback.outcome)}"))
+    return ["\n".join(f"- {_seconds(at)} {text}" for at, text in sorted(lines))] if lines else []
 
 
 def _seconds(at: str) -> str:
@@ -271,8 +270,8 @@ def _seconds(at: str) -> str:
 
 def _titled(heading: str, lines: Iterable[str]) -> str:
     """Return a part of the trace, empty if it has no content."""
-    said = [line for line in lines if line]
-    return "\n\n".join([f"## {heading}", *said]) if said else ""
+    content = [line for line in lines if line]
+    return "\n\n".join([f"## {heading}", *content]) if content else ""
 
 
 def _labelled(label: str, text: str) -> list[str]:

@@ -88,7 +88,8 @@ def _list_tasks(story: Story, plan: TracedPlan, cycle: TracedCycle | None) -> It
 def _judge(query: TracedQuery, cycle: TracedCycle) -> TracedQuery:
     """Return a query with what the analysis of its cycle says of its passages."""
     accepted = sum(finding.query == query.query for finding in cycle.accepted)
-    no = next((one for one in cycle.rejected if one.query == query.query), Rejection(query=query.query))
+    rejections = {rejection.query: rejection for rejection in reversed(cycle.rejected)}
+    no = rejections.get(query.query, Rejection(query=query.query))
     elsewhere = max(0, query.found - accepted - no.irrelevant - no.known)
     return query.model_copy(
         update={

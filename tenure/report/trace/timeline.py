@@ -66,21 +66,21 @@ def draw_timeline(trace: Trace) -> str:
         drawing.draw_row(row, part, [bar for bar in bars if bar.call.part == part])
     for cycle in trace.cycles:
         drawing.mark(_since(trace, cycle.plans[0].at), "cycle", f"Cycle {cycle.number}")
-    for at, said in _list_commands(trace):
-        drawing.mark(_since(trace, at), "person", said)
+    for at, command in _list_commands(trace):
+        drawing.mark(_since(trace, at), "person", command)
     drawing.draw_tokens(bars)
     return ElementTree.tostring(drawing.svg, encoding="unicode")
 
 
 def format_seconds(seconds: float) -> str:
     """Return a time from the start of a run as a label."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
+    total = round(seconds)
+    if total < 60:
+        return f"{total} s"
+    minutes, remainder = divmod(total, 60)
     if minutes < 60:
-        return f"{minutes}:{rest:02}"
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+        return f"{minutes}:{remainder:02}"
+    return f"{minutes // 60}:{minutes % 60:02}:{remainder:02}"
 
 
 class _Drawing:
@@ -107,7 +107,7 @@ class _Drawing:
 
     def draw_axis(self) -> None:
         """Draw vertical lines at round times, with their labels."""
-        step = next((one for one in _STEPS if self._seconds / one <= _MAX_TICKS), _STEPS[-1])
+        step = next((width for width in _STEPS if self._seconds / width <= _MAX_TICKS), _STEPS[-1])
         for number in range(int(self._seconds // step) + 1):
             x = self._x(number * step)
             self._line((x, _HEAD), (x, self._floor), "axis", _PALE)
@@ -123,7 +123,7 @@ class _Drawing:
         for bar in bars:
             kind = bar.call.kind
             x = self._x(bar.start)
-            place = {
+            attributes = {
                 "x": _format_number(x),
                 "y": _format_number(top + 3),
                 "width": _format_number(max(1.5, self._x(bar.end) - x)),
@@ -131,7 +131,7 @@ class _Drawing:
             }
             failed = " failed" if bar.call.failure else ""
             box = SubElement(
-                self.svg, "rect", place | {"class": f"call {kind}{failed}", "fill": COLOURS[kind], "rx": "2"}
+                self.svg, "rect", attributes | {"class": f"call {kind}{failed}", "fill": COLOURS[kind], "rx": "2"}
             )
             SubElement(box, "title").text = describe_bar(bar)
 
@@ -195,19 +195,19 @@ def describe_bar(bar: Bar) -> str:
 
 def _list_commands(trace: Trace) -> Iterator[tuple[str, str]]:
     """Yield the commands of people with their times."""
-    for said in trace.feedback:
-        yield said.at, f"feedback: {said.text}"
+    for feedback in trace.feedback:
+        yield feedback.at, f"feedback: {feedback.text}"
     for command in trace.commands:
         yield command.at, command.signal
 
 
 def _describe(trace: Trace, bars: Sequence[Bar], parts: Sequence[str]) -> str:
     """Return the description of the image."""
-    asked = sum(bar.call.model_calls for bar in bars)
+    answers = sum(bar.call.model_calls for bar in bars)
     tokens = sum(bar.call.tokens for bar in bars)
     return (
         f"{len(bars)} calls of {len(parts)} parts of the run in {format_seconds(measure_seconds(trace))}, "
-        f"{asked} of them answered by a model with {tokens:,} tokens, in {len(trace.cycles)} research cycles."
+        f"{answers} of them answered by a model with {tokens:,} tokens, in {len(trace.cycles)} research cycles."
     )
 
 

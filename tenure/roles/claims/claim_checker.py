@@ -188,7 +188,7 @@ def apply_verdicts(input: ClaimCheckerInput, output: ClaimCheckerOutput, evidenc
         demote_unsourced_claim(_apply_verdict(claim, verdicts.get(n)), evidence.passages, input.question)
         for n, claim in enumerate(input.claims, 1)
     ]
-    offered = {one.claim: one for one in output.corrections} if input.may_correct else {}
+    offered = {correction.claim: correction for correction in output.corrections} if input.may_correct else {}
     corrected: dict[int, Claim] = {}
     removed: set[int] = set()
     for n, claim in enumerate(judged, 1):

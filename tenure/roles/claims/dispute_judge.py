@@ -77,13 +77,15 @@ def render(input: DisputeJudgeInput, evidence: Evidence) -> list[Message]:
 
 def fallback(input: DisputeJudgeInput, evidence: Evidence) -> DisputeJudgeOutput:
     """Find a sentence with the words that only one of the statements has; the text of a passage shows no origin."""
-    found = [find_agreeing_sentence(input.first, input.second, passage) for passage in evidence.passages]
+    sentences = [find_agreeing_sentence(input.first, input.second, passage) for passage in evidence.passages]
     return DisputeJudgeOutput(
         passages=tuple(
             JudgedAgreement(
-                passage=n, agrees="neither" if one is None else "first" if one[0] == "a" else "second", primary=False
+                passage=n,
+                agrees="neither" if sentence is None else "first" if sentence[0] == "a" else "second",
+                primary=False,
             )
-            for n, one in enumerate(found, 1)
+            for n, sentence in enumerate(sentences, 1)
         )
     )
 
@@ -94,8 +96,8 @@ def quote_sources(input: DisputeJudgeInput, output: DisputeJudgeOutput, evidence
     Passages that do not exist, and those with instructions to language models, are omitted.
     """
     passages = evidence.passages
-    first = {one.passage: one for one in reversed(output.passages) if 1 <= one.passage <= len(passages)}
-    found: list[DisputeSource] = []
+    first = {verdict.passage: verdict for verdict in reversed(output.passages) if 1 <= verdict.passage <= len(passages)}
+    sources: list[DisputeSource] = []
     for number, judged in sorted(first.items()):
         passage = passages[number - 1]
         if judged.agrees == "neither" or has_instructions(passage):
@@ -104,7 +106,7 @@ def quote_sources(input: DisputeJudgeInput, output: DisputeJudgeOutput, evidence
         agreeing = find_agreeing_sentence(input.first, input.second, passage)
         statement = input.first if side == "a" else input.second
         is_quotable = agreeing is not None and agreeing[0] == side
-        found.append(
+        sources.append(
             DisputeSource(
                 citation=cite_sentence(passage, agreeing[1])
                 if agreeing and is_quotable
@@ -114,7 +116,7 @@ def quote_sources(input: DisputeJudgeInput, output: DisputeJudgeOutput, evidence
                 found=True,
             )
         )
-    return DisputeSources(found=tuple(found))
+    return DisputeSources(found=tuple(sources))
 
 
 ROLE = PostprocessedRole(

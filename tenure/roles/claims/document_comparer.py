@@ -78,10 +78,10 @@ class DocumentComparerOutput(RoleOutput):
 
 def render(input: DocumentComparerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    asked = (
+    question = (
         f"{input.criteria}\nThe passages of the second document begin with number {input.first_document_passages + 1}."
     )
-    user = join_parts(mark_passages(evidence.passages), wrap_in_tag("question", asked))
+    user = join_parts(mark_passages(evidence.passages), wrap_in_tag("question", question))
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 

@@ -82,8 +82,8 @@ def render(input: FactExtractorInput, evidence: Evidence) -> list[Message]:
 def build_draft(input: FactExtractorInput, output: FactExtractorOutput, evidence: Evidence) -> Draft:
     """Return the facts with their quotes, as a list; omit a fact that its passage does not state."""
     claims = tuple(cite_claim(fact.text.strip(), (fact.passage,), evidence.passages) for fact in output.facts)
-    held = tuple(claim for claim in claims if claim.citations and _supports_details(claim, evidence.passages))
-    return Draft(blocks=(Block(kind="bullets", claims=held),)) if held else Draft()
+    supported = tuple(claim for claim in claims if claim.citations and _supports_details(claim, evidence.passages))
+    return Draft(blocks=(Block(kind="bullets", claims=supported),)) if supported else Draft()
 
 
 def _supports_details(claim: Claim, passages: Sequence[Passage]) -> bool:

@@ -118,8 +118,8 @@ def _describe_tool(tool: ToolDescription) -> str:
 
 def _render_step(step: ReactStep) -> str:
     """Render a step: the answer of the model, and the observation."""
-    said = f"Thought: {step.thought}\nAction: {step.tool}[{step.arguments}]"
-    return f'<step n="{step.n}">\n{neutralise(said)}\n</step>\n{wrap_in_tag("observation", step.observation)}'
+    call = f"Thought: {step.thought}\nAction: {step.tool}[{step.arguments}]"
+    return f'<step n="{step.n}">\n{neutralise(call)}\n</step>\n{wrap_in_tag("observation", step.observation)}'
 
 
 ROLE = Role("react", "main", ReactInput, ReactOutput, render, skip(NO_ACTION))

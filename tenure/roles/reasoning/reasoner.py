@@ -119,8 +119,10 @@ def build_reasoning(input: ReasonerInput, output: ReasonerOutput, evidence: Evid
     steps: list[ReasoningStep] = []
     rests: list[tuple[int, ...]] = []
     for n, step in enumerate((*output.steps, *([output.conclusion] if output.conclusion else [])), 1):
-        follows = tuple(dict.fromkeys(names[one] for one in step.follows if names.get(one, n) < n))
-        rests.append(_select_numbers(input, step) or tuple(dict.fromkeys(p for one in follows for p in rests[one - 1])))
+        follows = tuple(dict.fromkeys(names[number] for number in step.follows if names.get(number, n) < n))
+        rests.append(
+            _select_numbers(input, step) or tuple(dict.fromkeys(p for number in follows for p in rests[number - 1]))
+        )
         claim = cite_claim(step.sentence.text, rests[-1], evidence.passages)
         steps.append(ReasoningStep(kind=step.kind, claim=claim, follows=follows, link=step.link))
     return Reasoning(
@@ -136,8 +138,8 @@ def build_reasoning(input: ReasonerInput, output: ReasonerOutput, evidence: Evid
 
 def _select_numbers(input: ReasonerInput, step: WrittenStep) -> tuple[int, ...]:
     """Return the passages of a step, without those that it was not to reason from."""
-    named: Iterable[int] = step.sentence.passages
-    return tuple(n for n in named if not input.numbers or n in input.numbers)
+    numbers: Iterable[int] = step.sentence.passages
+    return tuple(n for n in numbers if not input.numbers or n in input.numbers)
 
 
 ROLE = PostprocessedRole(

@@ -85,26 +85,26 @@ def check_operands(
 ) -> PreparedCalculation:
     """Return the calculation if passages have its figures and the calculator accepts it; else the problem."""
     passages, expression = evidence.passages, " ".join(output.expression.split())
-    operands = tuple(operand for one in output.operands if (operand := _check_operand(one, passages)))
+    operands = tuple(operand for draft in output.operands if (operand := _check_operand(draft, passages)))
     problem = _find_problem(expression, operands)
     return PreparedCalculation(expression="" if problem else expression, operands=operands, problem=problem)
 
 
-def _check_operand(written: WrittenOperand, passages: Sequence[Passage]) -> Operand | None:
+def _check_operand(draft: WrittenOperand, passages: Sequence[Passage]) -> Operand | None:
     """Return a figure if its passage has it."""
-    if not 1 <= written.passage <= len(passages):
+    if not 1 <= draft.passage <= len(passages):
         return None
-    passage, figure = passages[written.passage - 1], " ".join(written.figure.split())
+    passage, figure = passages[draft.passage - 1], " ".join(draft.figure.split())
     if figure not in " ".join(passage.text.split()) or not extract_numbers(figure, include_words=False):
         return None
-    return Operand(label=" ".join(written.label.split()), figure=figure, passage=written.passage, title=passage.title)
+    return Operand(label=" ".join(draft.label.split()), figure=figure, passage=draft.passage, title=passage.title)
 
 
 def _find_problem(expression: str, operands: Sequence[Operand]) -> str:
     """Return the reason for refusing a calculation; empty if it is valid."""
-    found = "; ".join(f"{operand.label}: {operand.figure}" for operand in operands)
+    figures = "; ".join(f"{operand.label}: {operand.figure}" for operand in operands)
     if not expression:
-        return f"the passages lack a figure of the same kind for each operand (found: {found or 'none'})"
+        return f"the passages lack a figure of the same kind for each operand (found: {figures or 'none'})"
     missing = {number.value for number in find_missing_numbers(expression, " ".join(o.figure for o in operands))}
     unknown = sorted(number for number in missing if number not in _CONSTANTS and not _is_power_of_ten(number))
     if unknown:

@@ -90,11 +90,11 @@ def render(input: DecomposerInput, evidence: Evidence) -> list[Message]:
 
 def fallback(input: DecomposerInput, evidence: Evidence) -> DecomposerOutput:
     """Split at conjunctions, each part with its subject; a comparison is a question on each side and the difference."""
-    found = decompose_into_standalone_parts(input.question)
+    parts = decompose_into_standalone_parts(input.question)
     return DecomposerOutput(
-        sub_questions=tuple(part.question for part in found),
+        sub_questions=tuple(part.question for part in parts),
         dependencies=tuple(
-            SubQuestionDependency(question=n, needs=part.needs) for n, part in enumerate(found, 1) if part.needs
+            SubQuestionDependency(question=n, needs=part.needs) for n, part in enumerate(parts, 1) if part.needs
         ),
     )
 

@@ -76,7 +76,7 @@ def fallback(input: HypotheticalDocumentInput, evidence: Evidence) -> Hypothetic
     vectors = evidence.embed([*headings, *pool])
     of_topics, of_pool = vectors[: len(headings)], vectors[len(headings) :]
     nearest = ([pool[i] for i in select_by_mmr(of_pool @ topic, of_pool, k=3)] for topic in of_topics)
-    texts = (" ".join([lead, *found]) for lead, found in zip(leads, nearest, strict=True))
+    texts = (" ".join([lead, *sentences]) for lead, sentences in zip(leads, nearest, strict=True))
     return HypotheticalDocumentOutput(texts=tuple(shorten(text, MAX_CHARACTERS) for text in texts))
 
 

@@ -96,14 +96,14 @@ def render(input: OutlinerInput, evidence: Evidence) -> list[Message]:
 def _order_by_document(evidence: Evidence) -> list[Passage]:
     """Return passages by document, the document of the best one first, each in its own order."""
     places: dict[str, int] = {}
-    for place, passage in enumerate(evidence.passages):
-        places.setdefault(passage.source, place)
+    for rank, passage in enumerate(evidence.passages):
+        places.setdefault(passage.source, rank)
     return sorted(evidence.passages, key=lambda passage: (places[passage.source], passage.start))
 
 
 def build_outline(input: OutlinerInput, output: OutlinerOutput, evidence: Evidence) -> Outline:
     """Return the topics with the passages that they name."""
-    shown = {
+    passages = {
         n: PassageRef(chunk=passage.chunk, source=passage.source, score=0.0, relevance=passage.relevance)
         for n, passage in enumerate(_order_by_document(evidence), 1)
     }
@@ -114,7 +114,7 @@ def build_outline(input: OutlinerInput, output: OutlinerOutput, evidence: Eviden
                 question=topic.question,
                 queries=topic.queries,
                 hypothetical_answer=topic.answer.strip(),
-                passages=tuple(shown[number] for number in topic.known if number in shown),
+                passages=tuple(passages[number] for number in topic.known if number in passages),
             )
             for topic in output.topics
         )
@@ -124,8 +124,8 @@ def build_outline(input: OutlinerInput, output: OutlinerOutput, evidence: Eviden
 def fallback(input: OutlinerInput, evidence: Evidence) -> OutlinerOutput:
     """Use the parts of the question as topics, whatever headings the documents have."""
     parts = input.sub_questions or [part.question for part in decompose_into_standalone_parts(input.question)]
-    asked = parts[: input.max_topics] if len(parts) > 1 else (input.question,)
-    return OutlinerOutput(topics=tuple(_build_topic(format_heading(question), question) for question in asked))
+    questions = parts[: input.max_topics] if len(parts) > 1 else (input.question,)
+    return OutlinerOutput(topics=tuple(_build_topic(format_heading(question), question) for question in questions))
 
 
 def _build_topic(heading: str, question: str) -> PlannedTopic:

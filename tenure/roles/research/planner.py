@@ -137,7 +137,7 @@ def render(input: PlannerInput, evidence: Evidence) -> list[Message]:
     executed = sorted(
         input.executed, key=lambda e: (e.cycle, topics.index(e.topic) if e.topic in topics else len(topics))
     )
-    asked = [f"{e.query} ({e.topic}; {e.found} found, {e.accepted} new)" for e in executed]
+    searches = [f"{e.query} ({e.topic}; {e.found} found, {e.accepted} new)" for e in executed]
     latent = [f"{topic.heading} ({topic.passages} passages)" for topic in input.latent]
     return build_messages(
         input.question,
@@ -148,7 +148,7 @@ def render(input: PlannerInput, evidence: Evidence) -> list[Message]:
         wrap_in_tag("latent_topics", render_list("Topics of the sources that the outline lacks", latent))
         if latent
         else "",
-        wrap_in_tag("queries", render_list("Searches made so far", asked)) if asked else "",
+        wrap_in_tag("queries", render_list("Searches made so far", searches)) if searches else "",
         wrap_in_tag("observation", render_list("Passages for and against", input.positions)) if input.positions else "",
         _render_critiques(input),
         wrap_in_tag("feedback", render_list("People said, to be followed first", input.feedback))
@@ -169,14 +169,18 @@ def render(input: PlannerInput, evidence: Evidence) -> list[Message]:
 
 def _render_critiques(input: PlannerInput) -> str:
     """Render the last critique, and the rejected actions of the last plan."""
-    said = (input.critique, render_list("Not carried out", input.not_executed))
-    return wrap_in_tag("critiques", join_parts("Your last critique, not to be repeated:", *said)) if any(said) else ""
+    critiques = (input.critique, render_list("Not carried out", input.not_executed))
+    return (
+        wrap_in_tag("critiques", join_parts("Your last critique, not to be repeated:", *critiques))
+        if any(critiques)
+        else ""
+    )
 
 
 def _render_memory(input: PlannerInput) -> str:
     learned = render_list("Earlier research has learned", input.advice)
-    found = render_list("Earlier research has found, to be found and cited again", input.facts)
-    return wrap_in_tag("memory", join_parts(MEMORY_RULE, learned, found)) if learned or found else ""
+    facts = render_list("Earlier research has found, to be found and cited again", input.facts)
+    return wrap_in_tag("memory", join_parts(MEMORY_RULE, learned, facts)) if learned or facts else ""
 
 
 def _render_state(input: PlannerInput) -> str:
@@ -189,12 +193,14 @@ def _render_state(input: PlannerInput) -> str:
 
 def describe_coverage(topic: TopicCoverage) -> str:
     """Return the number of passages on a topic, and the parts of its question that none of them speaks of."""
-    found = f"{topic.passages} passage{'' if topic.passages == 1 else 's'}"
+    passages = f"{topic.passages} passage{'' if topic.passages == 1 else 's'}"
     if not topic.passages:
         return "no passage yet"
     if topic.open_parts is None:
-        return found
-    return f"{found}, none on: {', '.join(topic.open_parts)}" if topic.open_parts else f"{found}, some on each part"
+        return passages
+    return (
+        f"{passages}, none on: {', '.join(topic.open_parts)}" if topic.open_parts else f"{passages}, some on each part"
+    )
 
 
 COVERAGE_THRESHOLD = 0.75
@@ -217,14 +223,14 @@ def fallback(input: PlannerInput, evidence: Evidence) -> PlannerOutput:
     finish = PlannedAction(id="", action="FINISH")
     if reason := _find_reason_to_finish(input, weak):
         return PlannerOutput(critique=reason, plan=(finish,))
-    asked = [executed.query for executed in input.executed]
+    earlier = [executed.query for executed in input.executed]
     added = _choose_latent_topic(input)
     plan: list[PlannedAction] = [_build_action("ADD_TO_OUTLINE", added.question, added.heading)] if added else []
     for query, topic in _propose_queries(input, weak, added, evidence):
         searches = [action.query for action in plan if action.action == "SEARCH"]
         if len(searches) >= input.max_searches:
             break
-        if not any(is_same_query(query, before) for before in (*asked, *searches)):
+        if not any(is_same_query(query, before) for before in (*earlier, *searches)):
             plan.append(_build_action("SEARCH", query, topic, f"s{len(plan) + 1}"))
     return PlannerOutput(critique=_write_critique(input, weak), plan=tuple(plan or [finish]))
 
@@ -248,20 +254,20 @@ def _propose_queries(
     input: PlannerInput, weak: Sequence[TopicCoverage], added: LatentTopic | None, evidence: Evidence
 ) -> Iterator[_ProposedQuery]:
     """Yield queries, most important first."""
-    asked = [executed.query for executed in input.executed]
-    for said in input.feedback:
-        yield _ProposedQuery(said)
+    earlier = [executed.query for executed in input.executed]
+    for feedback in input.feedback:
+        yield _ProposedQuery(feedback)
     if added:
         yield _ProposedQuery(added.question, added.heading)
     for standing in weak:
         yield _ProposedQuery(standing.question, standing.heading)
-    named = [[_ProposedQuery(query, topic.heading) for query in topic.queries] for topic in input.outline]
-    if any(named):
+    ranked = [[_ProposedQuery(query, topic.heading) for query in topic.queries] for topic in input.outline]
+    if any(ranked):
         # In turn, so that a limit leaves out the last searches of all topics and not all of the last topics.
-        yield from interleave_rankings(named)
+        yield from interleave_rankings(ranked)
         return
     nearest = _find_nearest_topic(input.question, weak or input.outline)
-    for bridge in find_bridge_entities(input.question, evidence.passages, asked)[: input.max_searches]:
+    for bridge in find_bridge_entities(input.question, evidence.passages, earlier)[: input.max_searches]:
         yield _ProposedQuery(shorten(bridge.query, 1000), nearest)
     for standing in weak:
         subject = find_subject(input.question)
@@ -274,8 +280,8 @@ def _propose_queries(
 
 def _find_nearest_topic(question: str, among: Sequence[TopicCoverage]) -> str:
     """Return the heading of the topic that shares the most words with the question; of several the least covered."""
-    wanted = set(stem_words(question))
-    return max(among, key=lambda s: (len(set(stem_words(s.question)) & wanted), -s.coverage)).heading if among else ""
+    stems = set(stem_words(question))
+    return max(among, key=lambda s: (len(set(stem_words(s.question)) & stems), -s.coverage)).heading if among else ""
 
 
 def _choose_latent_topic(input: PlannerInput) -> LatentTopic | None:
@@ -294,8 +300,8 @@ def _describe_coverage(input: PlannerInput, weak: Sequence[TopicCoverage]) -> st
         return f"Nothing has been gathered yet on {len(input.outline)} topic(s)."
     if not weak:
         return "Every topic is well covered."
-    least = ", ".join(f"“{s.heading}” ({s.coverage:.2f})" for s in weak[:3])
-    return shorten(f"Least is known on {least}; the gain is {input.trend.lower()}.", 600)
+    weakest = ", ".join(f"“{s.heading}” ({s.coverage:.2f})" for s in weak[:3])
+    return shorten(f"Least is known on {weakest}; the gain is {input.trend.lower()}.", 600)
 
 
 def _build_action(action: str, query: str, topic: str, name: str = "") -> PlannedAction:

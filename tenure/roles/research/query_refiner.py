@@ -102,9 +102,9 @@ def _list_further_queries(input: QueryRefinerInput) -> tuple[str, ...]:
 def find_open_parts(input: QueryRefinerInput, evidence: Evidence) -> tuple[str, ...]:
     """Return the parts of the task that neither a passage nor a query after the first speaks of."""
     passages = (" ".join((passage.title, *passage.heading_path, passage.text)) for passage in evidence.passages)
-    said = (*passages, *_list_further_queries(input))
+    texts = (*passages, *_list_further_queries(input))
     min_share = MIN_SHARE_OF_HOP if input.purpose == "next_hop" else MIN_SHARE
-    return select_open_parts(list_parts(input.task), said, min_share)
+    return select_open_parts(list_parts(input.task), texts, min_share)
 
 
 def _render_open_parts(input: QueryRefinerInput, evidence: Evidence) -> str:
@@ -122,8 +122,8 @@ def fallback(input: QueryRefinerInput, evidence: Evidence) -> QueryRefinerOutput
     """Return the first proposal for the purpose that is not an earlier query."""
     if input.only_open_parts and not find_open_parts(input, evidence):
         return QueryRefinerOutput(complete=True)
-    for wanted in _PROPOSERS[input.purpose](input, evidence.passages):
-        query = shorten(wanted, 1000)
+    for proposal in _PROPOSERS[input.purpose](input, evidence.passages):
+        query = shorten(proposal, 1000)
         if not any(is_same_query(query, before) for before in input.queries):
             return QueryRefinerOutput(complete=False, query=query)
     return QueryRefinerOutput(complete=True)
@@ -137,9 +137,9 @@ def _propose_bridges(input: QueryRefinerInput, passages: Sequence[Passage]) -> I
 
 def _reword_task(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:
     """Yield the task with words that the passages share and no query contains."""
-    found = extract_feedback_terms(" ".join((input.task, *input.queries)), passages, MAX_ADDED_WORDS)
-    if found:
-        yield _add_terms(input.task, found)
+    terms = extract_feedback_terms(" ".join((input.task, *input.queries)), passages, MAX_ADDED_WORDS)
+    if terms:
+        yield _add_terms(input.task, terms)
 
 
 def _narrow_task(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:

@@ -117,8 +117,8 @@ def drop_invented_calculation(
 
     Such a figure of a model would look like one that a person or an answer has named.
     """
-    named = " ".join((output.question, input.sub_question, *input.earlier_answers))
-    missing = find_missing_numbers(output.calculation, named)
+    texts = " ".join((output.question, input.sub_question, *input.earlier_answers))
+    missing = find_missing_numbers(output.calculation, texts)
     return output.model_copy(update={"calculation": ""}) if missing else output
 
 

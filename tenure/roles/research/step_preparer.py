@@ -89,8 +89,10 @@ def describe_earlier_steps(earlier: Sequence[EarlierStep]) -> list[str]:
     lines, first = list[str](), 1
     for step in earlier:
         last = first + step.passages - 1
-        found = f"passages {first} to {last}" if step.passages > 1 else f"passage {first}" if step.passages else "none"
-        lines.append(f"{step.query} ({found})")
+        passages = (
+            f"passages {first} to {last}" if step.passages > 1 else f"passage {first}" if step.passages else "none"
+        )
+        lines.append(f"{step.query} ({passages})")
         first = last + 1
     return lines
 
@@ -103,10 +105,10 @@ def fallback(input: StepPreparerInput, evidence: Evidence) -> StepPreparerOutput
 def check_names(input: StepPreparerInput, output: StepPreparerOutput, evidence: Evidence) -> StepPreparation:
     """Return the query if the passages have its new names; the planned query otherwise."""
     passages, query = evidence.passages, " ".join(output.query.split())
-    known = " ".join((input.question, input.query, *(f"{p.title} {p.text}" for p in passages)))
-    names = tuple(name for written in output.names if (name := _find_source(written, query, input.query, passages)))
+    text = " ".join((input.question, input.query, *(f"{p.title} {p.text}" for p in passages)))
+    names = tuple(name for proposal in output.names if (name := _find_source(proposal, query, input.query, passages)))
     number = output.answered_by if 1 <= output.answered_by <= len(passages) else 0
-    if not names or find_missing_names(query, known):
+    if not names or find_missing_names(query, text):
         return StepPreparation(query=input.query)
     return StepPreparation(
         query=query, names=names, answered_by=number, title=passages[number - 1].title if number else ""

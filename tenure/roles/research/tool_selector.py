@@ -61,7 +61,8 @@ def render(input: ToolSelectorInput, evidence: Evidence) -> list[Message]:
         for n, tool in enumerate(input.tools, 1)
     ]
     resources = [
-        f"{n}. {one.title} ({one.uri} of {one.server}) {one.description}" for n, one in enumerate(input.resources, 1)
+        f"{n}. {resource.title} ({resource.uri} of {resource.server}) {resource.description}"
+        for n, resource in enumerate(input.resources, 1)
     ]
     user = join_parts(
         wrap_in_tag("tools", "\n".join(tools)) if tools else "",

@@ -63,12 +63,12 @@ MIN_COMMON_WORDS = 2
 
 def find_themed_groups(input: TopicNamerInput, passages: Sequence[Passage]) -> tuple[int, ...]:
     """Return the numbers of the groups whose passages have a subject in common that the outline lacks."""
-    known = set(stem_words(" ".join((input.question, *input.outline))))
+    named_words = set(stem_words(" ".join((input.question, *input.outline))))
     groups = enumerate(_iterate_bounds(input.group_sizes), 1)
     return tuple(
         number
         for number, (first, last) in groups
-        if len(_find_common_words(passages[first:last]) - known) >= MIN_COMMON_WORDS
+        if len(_find_common_words(passages[first:last]) - named_words) >= MIN_COMMON_WORDS
     )
 
 

@@ -86,8 +86,8 @@ def fallback(input: SqlWriterInput, evidence: Evidence) -> SqlWriterOutput:
     """Return the SELECT that the question contains; questions in words are not translated."""
     if input.failed_queries:
         return SqlWriterOutput(queries=(), unexpressed=shorten(input.failed_queries[-1].problem, 400))
-    written = _STATEMENT.search(input.question[:_MAX_READ_CHARACTERS])
-    sql = written.group().strip() if written else ""
+    statement = _STATEMENT.search(input.question[:_MAX_READ_CHARACTERS])
+    sql = statement.group().strip() if statement else ""
     return SqlWriterOutput(queries=(WrittenQuery(sql=sql, shows=shorten(sql, 160)),) if sql else ())
 
 

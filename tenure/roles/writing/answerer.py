@@ -57,7 +57,8 @@ class AnswererInput(RoleInput):
 def render(input: AnswererInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     talk = "\n".join(
-        f"Asked: {said.question}\nAnswered: {said.answer or 'nothing was found'}" for said in input.conversation
+        f"Asked: {exchange.question}\nAnswered: {exchange.answer or 'nothing was found'}"
+        for exchange in input.conversation
     )
     user = join_parts(
         mark_passages(evidence.passages),
@@ -77,8 +78,8 @@ def render(input: AnswererInput, evidence: Evidence) -> list[Message]:
 
 def fallback(input: AnswererInput, evidence: Evidence) -> WrittenText:
     """Show the short answer, if one is certain, and the excerpts that answer the question best."""
-    found = build_brief((BriefPart(input.question, evidence.passages),), evidence.embed)[0]
-    return WrittenText(brief=found.blocks[:MAX_BLOCKS] if found.excerpts else ())
+    brief = build_brief((BriefPart(input.question, evidence.passages),), evidence.embed)[0]
+    return WrittenText(brief=brief.blocks[:MAX_BLOCKS] if brief.excerpts else ())
 
 
 def parse_answer(text: str) -> WrittenText:
@@ -97,8 +98,8 @@ def parse_answer(text: str) -> WrittenText:
 
 def add_citations(input: AnswererInput, text: WrittenText, evidence: Evidence) -> Draft:
     """Return the answer with verbatim citations of all passages it names, or its excerpts."""
-    written = (cite_block(block, evidence.passages, input.question) for block in text.blocks)
-    return Draft(blocks=(*text.brief, *(block for blocks in written for block in blocks if block.claims)))
+    cited = (cite_block(block, evidence.passages, input.question) for block in text.blocks)
+    return Draft(blocks=(*text.brief, *(block for blocks in cited for block in blocks if block.claims)))
 
 
 ROLE = PostprocessedRole(

@@ -110,17 +110,17 @@ def _render_searches(input: ReportReviewerInput, passages: int) -> str:
     if not input.searches:
         return ""
     numbers: dict[str, list[int]] = {}
-    for one in list_absences(input.text):
-        numbers.setdefault(one.gap.query, []).append(one.number)
-    found = []
+    for absence in list_absences(input.text):
+        numbers.setdefault(absence.gap.query, []).append(absence.number)
+    results = []
     for query, places in input.searches.items():
         at = f"sentence {', '.join(map(str, numbers[query]))}" if query in numbers else "not in the draft"
-        shown = ", ".join(str(number) for number in places if number <= passages)
-        found.append(f"{at}: “{query}” found {shown or 'nothing'}")
+        numbers_found = ", ".join(str(number) for number in places if number <= passages)
+        results.append(f"{at}: “{query}” found {numbers_found or 'nothing'}")
     listed = render_requests(
         "Searches made since the draft was written, by meaning and by exact names, for what it calls unknown or lacks, "
         "each with the passages that it found, best first",
-        found,
+        results,
     )
     is_new = 0 < input.first_new <= passages
     return f"{listed}\nThe draft was written without passages {input.first_new} to {passages}." if is_new else listed
@@ -153,8 +153,8 @@ def _remark(claim: Claim, evidence: Evidence, question: str) -> str:
     described = describe_claim(claim, evidence.passages, "shown", question)[1:]
     remarks = described if claim.status != "supported" else ["an inference"] if claim.kind == "inference" else []
     missing = ["names no passage"] if claim.status in ("missing_citation", "invalid_source") else []
-    found = [*missing, *remarks, *(["not confirmed"] if claim.status in ("neutral", "refuted") else [])]
-    return f" ({'; '.join(found)})" if found else ""
+    doubts = [*missing, *remarks, *(["not confirmed"] if claim.status in ("neutral", "refuted") else [])]
+    return f" ({'; '.join(doubts)})" if doubts else ""
 
 
 def fallback(input: ReportReviewerInput, evidence: Evidence) -> ReportReviewerOutput:
@@ -165,8 +165,8 @@ def fallback(input: ReportReviewerInput, evidence: Evidence) -> ReportReviewerOu
     blocks = [block for part in input.text.parts for block in part.draft.blocks]
     if not input.requests or not any(block.kind == "excerpt" for block in blocks):
         return ReportReviewerOutput(is_judged=False)
-    written = report_writer.fallback(input, evidence)
-    return ReportReviewerOutput(rewritten=written.parts, is_judged=False)
+    report = report_writer.fallback(input, evidence)
+    return ReportReviewerOutput(rewritten=report.parts, is_judged=False)
 
 
 def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evidence: Evidence) -> ReportReview:
@@ -176,8 +176,8 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
     does not exist, or whose new sentence needs a passage and names none, is refused.
     """
     if output.rewritten:
-        written = WrittenReport(title=input.text.title, short_answer=input.text.short_answer, parts=output.rewritten)
-        return ReportReview(text=report_writer.add_citations(input, written, evidence))
+        report = WrittenReport(title=input.text.title, short_answer=input.text.short_answer, parts=output.rewritten)
+        return ReportReview(text=report_writer.add_citations(input, report, evidence))
     judged = _apply_verdicts(input, output, evidence) if output.is_judged else input.text
     claims = judged.claims
     cited, unusable = _cite_edits(output, claims, evidence, input.question)
@@ -189,16 +189,19 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
     }
     answered = {*list_named_sentences(edits), *output.still_open}
     unanswered = [
-        one for one in find_unread_gaps(judged, input.searches, input.first_new) if one.number not in answered
+        absence
+        for absence in find_unread_gaps(judged, input.searches, input.first_new)
+        if absence.number not in answered
     ]
-    edits = replace(edits, deletions={*edits.deletions, *(one.number for one in unanswered)})
+    edits = replace(edits, deletions={*edits.deletions, *(absence.number for absence in unanswered)})
     text, misplaced = _apply_edits(judged, edits)
     return ReportReview(
         text=text,
         queries=output.queries or _list_missing_parts(output),
-        unanswered=tuple(one.claim.text for one in unanswered),
+        unanswered=tuple(absence.claim.text for absence in unanswered),
         verdicts=tuple(
-            SectionVerdict(heading=one.heading, action=one.action, critique=one.critique) for one in output.sections
+            SectionVerdict(heading=absence.heading, action=absence.action, critique=absence.critique)
+            for absence in output.sections
         ),
         evaluation=Evaluation(parts=output.answered, issues=output.issues) if output.is_judged else None,
         contradictions=tuple(_cite_conflicts(output.conflicts, evidence)),
@@ -211,22 +214,25 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
 
 def _list_missing_parts(output: ReportReviewerOutput) -> tuple[str, ...]:
     """Return the parts of the question that nothing answers: they are searched for if a review names no search."""
-    return tuple(one.part for one in output.answered if one.answered == "no")
+    return tuple(part.part for part in output.answered if part.answered == "no")
 
 
 def _cite_conflicts(conflicts: Sequence[ConflictingPassages], evidence: Evidence) -> Iterator[Contradiction]:
     """Yield contradictions with a verbatim quote of each side; omit those that name no passage or one quote twice."""
-    for one in conflicts:
-        if all(1 <= number <= len(evidence.passages) for number in one.passages):
-            sides = [evidence.passages[number - 1] for number in one.passages]
-            a, b = (cite_nearest(words, side) for words, side in zip(one.quotes or [one.about] * 2, sides, strict=True))
+    for conflict in conflicts:
+        if all(1 <= number <= len(evidence.passages) for number in conflict.passages):
+            sides = [evidence.passages[number - 1] for number in conflict.passages]
+            a, b = (
+                cite_nearest(words, side)
+                for words, side in zip(conflict.quotes or [conflict.about] * 2, sides, strict=True)
+            )
             if a.quote != b.quote:
-                yield Contradiction(a=a, b=b, severity=one.severity, about=one.about)
+                yield Contradiction(a=a, b=b, severity=conflict.severity, about=conflict.about)
 
 
 def _apply_verdicts(input: ReportReviewerInput, output: ReportReviewerOutput, evidence: Evidence) -> ReportText:
     """Return a text whose unchecked claims have a verdict; earlier verdicts stay."""
-    verdicts = {one.sentence: one for one in reversed(output.wrong)}
+    verdicts = {sentence_verdict.sentence: sentence_verdict for sentence_verdict in reversed(output.wrong)}
     text = input.text
     drafts = [part.draft for part in text.parts]
     claims = text.claims
@@ -241,7 +247,7 @@ def _apply_verdicts(input: ReportReviewerInput, output: ReportReviewerOutput, ev
 def _apply_edits(text: ReportText, edits: DraftEdits) -> tuple[ReportText, int]:
     """Return a text with edits that name sentences by their numbers in the whole, and how many named none."""
     count = len(text.claims)
-    anchors = {*(one.after for one in edits.additions), *(one.after for one in edits.blocks)}
+    anchors = {*(edit.after for edit in edits.additions), *(edit.after for edit in edits.blocks)}
     misplaced = {n for n in list_named_sentences(edits) if not 1 <= n <= count} | {n for n in anchors if n > count}
     drafts: list[Draft] = []
     first = 0
@@ -261,8 +267,8 @@ def _select_edits(edits: DraftEdits, first: int, last: int) -> DraftEdits:
     return DraftEdits(
         replacements={n - first: claim for n, claim in edits.replacements.items() if first < n <= last},
         deletions=frozenset(n - first for n in edits.deletions if first < n <= last),
-        additions=[one._replace(after=one.after - first) for one in edits.additions if has(one.after)],
-        blocks=[one._replace(after=one.after - first) for one in edits.blocks if has(one.after)],
+        additions=[edit._replace(after=edit.after - first) for edit in edits.additions if has(edit.after)],
+        blocks=[edit._replace(after=edit.after - first) for edit in edits.blocks if has(edit.after)],
     )
 
 
@@ -270,18 +276,22 @@ def _cite_edits(
     output: ReportReviewerOutput, claims: Sequence[Claim], evidence: Evidence, question: str
 ) -> tuple[DraftEdits, int]:
     """Return the edits with verbatim citations, and how many new sentences and blocks lack a passage they need."""
-    replacements = {one.number: _cite_replacement(one, claims, evidence, question) for one in reversed(output.replace)}
-    additions = [Addition(one.number, cite_sentence(one.sentence, evidence.passages, question)) for one in output.add]
+    replacements = {
+        edit.number: _cite_replacement(edit, claims, evidence, question) for edit in reversed(output.replace)
+    }
+    additions = [
+        Addition(edit.number, cite_sentence(edit.sentence, evidence.passages, question)) for edit in output.add
+    ]
     blocks = [
-        [BlockAddition(one.number, block) for block in cite_block(written, evidence.passages, question)]
-        for one in output.blocks
-        for written in one.blocks
+        [BlockAddition(edit.number, block) for block in cite_block(block_draft, evidence.passages, question)]
+        for edit in output.blocks
+        for block_draft in edit.blocks
     ]
     edits = DraftEdits(
         replacements={n: claim for n, claim in replacements.items() if _is_usable(claim)},
         deletions=frozenset(output.delete),
-        additions=[one for one in additions if _is_usable(one.claim)],
-        blocks=[one for made in blocks if _are_usable(made) for one in made],
+        additions=[edit for edit in additions if _is_usable(edit.claim)],
+        blocks=[edit for cited in blocks if _are_usable(cited) for edit in cited],
     )
     usable = len(edits.replacements) + len(edits.additions) + sum(map(_are_usable, blocks))
     return edits, len(replacements) + len(additions) + len(blocks) - usable
@@ -298,8 +308,8 @@ def _cite_replacement(edit: NumberedSentence, claims: Sequence[Claim], evidence:
     return after.model_copy(update={"query": before.query}) if narrowed else after
 
 
-def _are_usable(made: Sequence[BlockAddition]) -> bool:
-    claims = [claim for one in made for claim in one.block.claims]
+def _are_usable(additions: Sequence[BlockAddition]) -> bool:
+    claims = [claim for addition in additions for claim in addition.block.claims]
     return bool(claims) and all(map(_is_usable, claims))
 
 
@@ -311,15 +321,15 @@ def _confirm_edits(edits: DraftEdits, evidence: Evidence, question: str) -> Draf
     """Return edits whose new sentences are judged without a model."""
     new = [
         *edits.replacements.values(),
-        *(one.claim for one in edits.additions),
-        *(claim for one in edits.blocks for claim in one.block.claims),
+        *(edit.claim for edit in edits.additions),
+        *(claim for edit in edits.blocks for claim in edit.block.claims),
     ]
     confirmed = iter(confirm_corrections(new, evidence, question))
     return DraftEdits(
         replacements={n: next(confirmed) for n in edits.replacements},
         deletions=edits.deletions,
-        additions=[one._replace(claim=next(confirmed)) for one in edits.additions],
-        blocks=[one._replace(block=_take_claims(one.block, confirmed)) for one in edits.blocks],
+        additions=[edit._replace(claim=next(confirmed)) for edit in edits.additions],
+        blocks=[edit._replace(block=_take_claims(edit.block, confirmed)) for edit in edits.blocks],
     )
 
 

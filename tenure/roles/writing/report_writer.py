@@ -206,26 +206,26 @@ def render_positions(positions: Sequence[PositionEvidence], passages: Sequence[P
     """Render the numbers of the passages for and against each position; empty if no passage takes a side."""
     numbers = {passage.chunk: n for n, passage in enumerate(passages, 1)}
     lines = [
-        f"{held.position} For it: {_render_side(held.supporting, numbers)}. "
-        f"Against it: {_render_side(held.contradicting, numbers)}."
-        for held in positions
-        if held.supporting or held.contradicting
+        f"{position.position} For it: {_render_side(position.supporting, numbers)}. "
+        f"Against it: {_render_side(position.contradicting, numbers)}."
+        for position in positions
+        if position.supporting or position.contradicting
     ]
     listed = render_list("Positions that were searched from both sides; the report gives both", lines)
     return wrap_in_tag("observation", listed) if lines else ""
 
 
 def _render_side(side: Sequence[SidedPassage], numbers: Mapping[ChunkId, int]) -> str:
-    shown = [str(numbers[one.passage.chunk]) for one in side if one.passage.chunk in numbers]
-    if shown:
-        return f"passages {', '.join(shown)}"
+    passages = [str(numbers[sided.passage.chunk]) for sided in side if sided.passage.chunk in numbers]
+    if passages:
+        return f"passages {', '.join(passages)}"
     return "passages that did not fit" if side else "a search has found none"
 
 
 def fallback(input: ReportWriterInput, evidence: Evidence) -> WrittenReport:
     """Show the excerpts that answer each part best; nothing if no passage concerns any of them."""
     parts = [part for part in input.parts if not input.additions or part.topic.heading in input.additions]
-    found = build_brief(
+    briefs = build_brief(
         [
             BriefPart(part.topic.question, _select_passages(part, evidence), _select_focus(part, input))
             for part in parts
@@ -234,15 +234,15 @@ def fallback(input: ReportWriterInput, evidence: Evidence) -> WrittenReport:
         input.length,
     )
     is_only = len(input.parts) == 1
-    if not any(brief.excerpts for brief in found):
+    if not any(brief.excerpts for brief in briefs):
         return WrittenReport()
-    answer = found[0].short_answer if is_only else None
+    answer = briefs[0].short_answer if is_only else None
     return WrittenReport(
         title=format_heading(input.question),
         short_answer=answer.text[:MAX_SHORT_ANSWER_CHARACTERS] if answer else "",
         parts=tuple(
             WrittenPart(kind="section", heading=part.topic.heading, brief=brief.text if is_only else brief.blocks)
-            for part, brief in zip(parts, found, strict=True)
+            for part, brief in zip(parts, briefs, strict=True)
         ),
     )
 
@@ -258,18 +258,18 @@ def _select_focus(part: PartEvidence, input: ReportWriterInput) -> tuple[str, ..
     return tuple(text for text in input.feedback if part.topic.heading in match_headings(Feedback(text=text), headings))
 
 
-def add_citations(input: ReportWriterInput, written: WrittenReport, evidence: Evidence) -> ReportText:
+def add_citations(input: ReportWriterInput, report: WrittenReport, evidence: Evidence) -> ReportText:
     """Return the text of a report with verbatim citations, its sections by the outline.
 
     A section whose heading is no topic of the outline continues the part before it.
     """
     parts = [
         ReportPart(kind=part.kind, heading=part.heading, draft=_cite_part(part, evidence.passages, input.question))
-        for part in written.parts
+        for part in report.parts
     ]
     return ReportText(
-        title=written.title,
-        short_answer=written.short_answer,
+        title=report.title,
+        short_answer=report.short_answer,
         parts=tuple(part for part in align_sections(parts, input.topics) if part.draft.claims),
     )
 
@@ -277,7 +277,7 @@ def add_citations(input: ReportWriterInput, written: WrittenReport, evidence: Ev
 def _cite_part(part: WrittenPart, passages: Sequence[Passage], question: str) -> Draft:
     if part.brief:
         return Draft(blocks=part.brief)
-    blocks = [block for written in part.blocks for block in cite_block(written, passages, question) if block.claims]
+    blocks = [block for draft in part.blocks for block in cite_block(draft, passages, question) if block.claims]
     if part.kind == "closing":
         blocks = [_mark_inferences(block) for block in blocks]
     return Draft(blocks=tuple(blocks))
@@ -301,21 +301,21 @@ def align_sections(parts: Sequence[ReportPart], topics: Sequence[Topic]) -> list
     """
     names = {normalize_heading(topic.heading): topic.heading for topic in topics}
     merged: dict[tuple[ReportPartKind, str], list[Block]] = {}
-    place: tuple[ReportPartKind, str] = ("answer", "")
+    current: tuple[ReportPartKind, str] = ("answer", "")
     for part in parts:
         if part.kind != "section":
-            place = (part.kind, "")
+            current = (part.kind, "")
         elif (name := names.get(normalize_heading(part.heading))) is not None:
-            place = ("section", name)
-        elif place[0] not in ("answer", "section") and topics:
-            place = ("section", topics[-1].heading)
-        is_unknown = part.kind == "section" and place[1] != names.get(normalize_heading(part.heading))
+            current = ("section", name)
+        elif current[0] not in ("answer", "section") and topics:
+            current = ("section", topics[-1].heading)
+        is_unknown = part.kind == "section" and current[1] != names.get(normalize_heading(part.heading))
         for block in part.draft.blocks:
             if (name := names.get(normalize_heading(block.heading))) is not None:
-                place, block = ("section", name), block.model_copy(update={"heading": ""})
+                current, block = ("section", name), block.model_copy(update={"heading": ""})
             elif is_unknown and not block.heading:
                 block = block.model_copy(update={"heading": part.heading[:MAX_HEADING_CHARACTERS]})
-            merged.setdefault(place, []).append(block)
+            merged.setdefault(current, []).append(block)
     ranks = {topic.heading: n for n, topic in enumerate(topics)}
     ordered = sorted(merged, key=lambda key: (PART_ORDER.index(key[0]), ranks.get(key[1], 0)))
     return [ReportPart(kind=key[0], heading=key[1], draft=Draft(blocks=tuple(merged[key]))) for key in ordered]

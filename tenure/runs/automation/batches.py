@@ -93,19 +93,21 @@ async def start_or_continue(session: Session, planned: PlannedBatch) -> tuple[Ba
     run = planned.run
     client = await session.connect()
     note = ""
-    known: tuple[BatchOutcome, ...] = ()
+    answered: tuple[BatchOutcome, ...] = ()
     with explain_refusals(run.id):
-        found = await find_run(session, run.id)
-        if found is not None:
-            if found.workflow_type != BATCH_WORKFLOW:
-                raise InvalidRequest(f"the id {run.id} is in use by a {found.workflow_type}: choose another", "id")
-            if found.is_running:
+        earlier_run = await find_run(session, run.id)
+        if earlier_run is not None:
+            if earlier_run.workflow_type != BATCH_WORKFLOW:
+                raise InvalidRequest(
+                    f"the id {run.id} is in use by a {earlier_run.workflow_type}: choose another", "id"
+                )
+            if earlier_run.is_running:
                 return get_batch(client, run.id), f"batch {run.id} is running: following it"
-            before = await read_batch_report(session, found)
-            known = tuple(outcome for outcome in before.outcomes if outcome.status in ANSWERED_STATUSES)
-            note = f"{format_count(len(known), 'question')} of batch {run.id} answered before"
+            before = await read_batch_report(session, earlier_run)
+            answered = tuple(outcome for outcome in before.outcomes if outcome.status in ANSWERED_STATUSES)
+            note = f"{format_count(len(answered), 'question')} of batch {run.id} answered before"
         request = BatchRequest(
-            shared=run.request, items=planned.items, max_parallel=planned.parallel, earlier_outcomes=known
+            shared=run.request, items=planned.items, max_parallel=planned.parallel, earlier_outcomes=answered
         )
         started: Batch = await client.start_workflow(
             BATCH_WORKFLOW,
@@ -191,21 +193,21 @@ def _is_json(path: Path) -> bool:
 def _parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
     """Parse a line of JSON: an object, or a question as a string."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except ValueError as error:
         raise InvalidRequest(f"{path}, line {number}: {truncate_line(str(error), 150)}") from error
-    if isinstance(found, str):
-        return {"question": found}
-    if not isinstance(found, dict):
+    if isinstance(value, str):
+        return {"question": value}
+    if not isinstance(value, dict):
         raise InvalidRequest(f"{path}, line {number}: expected an object with a `question`")
-    return found
+    return value
 
 
 def _parse_item(path: Path, number: int, row: dict[str, Any]) -> BatchItem:
     """Parse a line into a question of the batch."""
-    known = {"question", "id", "max_tokens", "max_cost", "max_calls", "max_searches", "deadline"}
-    if unknown := sorted(row.keys() - known):
-        raise InvalidRequest(f"{path}, line {number}: {unknown[0]!r} is not one of {', '.join(sorted(known))}")
+    names = {"question", "id", "max_tokens", "max_cost", "max_calls", "max_searches", "deadline"}
+    if unknown := sorted(row.keys() - names):
+        raise InvalidRequest(f"{path}, line {number}: {unknown[0]!r} is not one of {', '.join(sorted(names))}")
     fields = {_NAMES.get(name, name): value for name, value in row.items()}
     try:
         if "max_seconds" in fields:

@@ -49,8 +49,8 @@ def plan_schedule(body: ScheduleBody, settings: ClientSettings) -> PlannedRun:
     planned = plan_run(derive_start(body, id=None), settings)
     request = planned.request.model_copy(update={"scheduled": True})
     private = settings.encryption_keys is not None or bool(settings.owner)
-    made = secrets.token_hex(6) if private else f"{slugify(request.question)}-{secrets.token_hex(3)}"
-    return replace(planned, id=check_run(body.name or f"question-{made}"), request=request)
+    suffix = secrets.token_hex(6) if private else f"{slugify(request.question)}-{secrets.token_hex(3)}"
+    return replace(planned, id=check_run(body.name or f"question-{suffix}"), request=request)
 
 
 async def create_schedule(session: Session, body: ScheduleBody, planned: PlannedRun) -> datetime | None:
@@ -64,14 +64,14 @@ async def create_schedule(session: Session, body: ScheduleBody, planned: Planned
         return await save_schedule(await session.connect(), build_schedule(body, planned), planned.id)
 
 
-async def save_schedule(client: Client, wanted: Schedule, name: str) -> datetime | None:
+async def save_schedule(client: Client, schedule: Schedule, name: str) -> datetime | None:
     """Store a schedule at the server and return its first time, or None if it never runs.
 
     Raises:
         InvalidRequest: the name is in use, or the cron expression is invalid.
     """
     try:
-        handle = await client.create_schedule(name, wanted)
+        handle = await client.create_schedule(name, schedule)
     except ScheduleAlreadyRunningError as error:
         raise InvalidRequest(f"{name} is in use: choose another, or delete it first", "name") from error
     except RPCError as error:
@@ -169,31 +169,31 @@ async def list_schedules(session: Session) -> list[ScheduledQuestion]:
     Raises:
         TenureError: the server refuses.
     """
-    client, found = await session.connect(), []
+    client, described = await session.connect(), []
     with explain_refusals("schedule list"):
         async for listed in await client.list_schedules():
             action = listed.schedule.action if listed.schedule else None
             if isinstance(action, ScheduleListActionStartWorkflow) and action.workflow == AGENT_WORKFLOW:
-                found.append(await _describe_schedule(client, listed.id))
-    return sorted(found, key=lambda one: one.id)
+                described.append(await _describe_schedule(client, listed.id))
+    return sorted(described, key=lambda schedule: schedule.id)
 
 
 async def _describe_schedule(client: Client, name: str) -> ScheduledQuestion:
     """Return one scheduled question."""
-    found = await client.get_schedule_handle(name).describe()
-    action = found.schedule.action
+    description = await client.get_schedule_handle(name).describe()
+    action = description.schedule.action
     if not isinstance(action, ScheduleActionStartWorkflow):
         raise TypeError(f"{name} starts no workflow")
     [payload] = action.args
     [request] = await client.data_converter.decode([payload], [RunRequest])
-    due, runs = found.info.next_action_times, found.info.recent_actions
+    due, runs = description.info.next_action_times, description.info.recent_actions
     started = runs[-1].action if runs else None
     return ScheduledQuestion(
         id=name,
         question=request.question,
-        paused=found.schedule.state.paused,
+        paused=description.schedule.state.paused,
         next=due[0] if due else None,
         last=runs[-1].started_at if runs else None,
         last_run=started.workflow_id if isinstance(started, ScheduleActionExecutionStartWorkflow) else "",
-        runs=found.info.num_actions,
+        runs=description.info.num_actions,
     )

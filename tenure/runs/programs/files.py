@@ -47,16 +47,16 @@ def read_files(
     Raises:
         InvalidRequest: a path does not exist or cannot be read, or two files would have the same name.
     """
-    left = MAX_INLINE_BYTES
-    found: list[InputFile] = []
+    remaining = MAX_INLINE_BYTES
+    inputs: list[InputFile] = []
     for name, path, text in _iterate_named_files(resolve_paths(paths), note, include_secrets):
         size = len(text.encode()) if text is not None else 0
-        travels = text is not None and size <= min(left, MAX_INLINE_FILE_BYTES)
-        left -= size if travels else 0
+        travels = text is not None and size <= min(remaining, MAX_INLINE_FILE_BYTES)
+        remaining -= size if travels else 0
         origin = str(path)
         file = InputFile(name=name, text=text, origin=origin) if travels else InputFile(name=name, path=origin)
-        found.append(file)
-    return _apart(found)
+        inputs.append(file)
+    return _apart(inputs)
 
 
 def upload_files(files: Sequence[InputFile], settings: HomeSettings) -> tuple[InputFile, ...]:
@@ -96,16 +96,16 @@ def read_tests(
     Raises:
         InvalidRequest: a path does not exist or contains no tests.
     """
-    found = [(name, text) for name, _, text in _iterate_named_files(resolve_paths(paths), note, include_secrets)]
-    python = [name for name, _ in found if name.endswith(".py")]
-    for name, text in found:
+    named_texts = [(name, text) for name, _, text in _iterate_named_files(resolve_paths(paths), note, include_secrets)]
+    python = [name for name, _ in named_texts if name.endswith(".py")]
+    for name, text in named_texts:
         if text is None or len(text.encode()) > MAX_INLINE_FILE_BYTES:
             raise InvalidRequest(
                 f"{name} is not a text of at most {MAX_INLINE_FILE_BYTES // 1024} KiB, so it cannot be a test file"
             )
         if not python:
             _check_cases(name, text)
-    return _apart([InputFile(name=name, text=text) for name, text in found])
+    return _apart([InputFile(name=name, text=text) for name, text in named_texts])
 
 
 def _check_cases(name: str, text: str) -> None:
@@ -123,15 +123,15 @@ def _iterate_named_files(
     """Yield files with their names and texts; `note` receives a line for each file that is left out."""
     for path in paths:
         try:
-            found = discover_files([path], include_secrets=include_secrets, all_visible=True)
+            discovered = discover_files([path], include_secrets=include_secrets, all_visible=True)
         except (DiscoveryFailed, FileNotFoundError) as error:
             raise InvalidRequest(str(error)) from error
-        for skipped in found.skipped:
+        for skipped in discovered.skipped:
             note(f"skipped {skipped.path}: {skipped.reason}")
-        if found.skipped_total > len(found.skipped):
-            note(f"and {found.skipped_total - len(found.skipped)} more")
+        if discovered.skipped_total > len(discovered.skipped):
+            note(f"and {discovered.skipped_total - len(discovered.skipped)} more")
         above = path.parent if path.is_file() or (path / "__init__.py").is_file() else path
-        for file in found.files:
+        for file in discovered.files:
             inner = Path(file.path)
             text, reason = _read_text(inner)
             if reason and not include_secrets:
@@ -236,13 +236,13 @@ def _save_file(artifact: Artifact, target: Path, store: FileStore | None) -> Non
 
 def choose_names(artifacts: Sequence[Artifact]) -> Iterator[Path]:
     """Yield a unique relative path for each file; the program chose their names, so no part of one is trusted."""
-    taken: set[str] = set()
+    used: set[str] = set()
     for number, artifact in enumerate(artifacts, 1):
         inner = PurePosixPath(artifact.name).parts
         cleaned = (_UNSAFE.sub("_", part).lstrip(".")[-_MAX_NAME_LENGTH:] for part in inner)
         parts = [part for part in cleaned if part.strip("_")] or [f"file-{number}"]
         name = "/".join(parts)
-        if any(name == other or name.startswith(f"{other}/") or other.startswith(f"{name}/") for other in taken):
+        if any(name == other or name.startswith(f"{other}/") or other.startswith(f"{name}/") for other in used):
             name = f"file-{number}-{parts[-1]}"
-        taken.add(name)
+        used.add(name)
         yield Path(name)

@@ -58,14 +58,14 @@ def write_files(result: Result, folder: Path | None = None) -> tuple[Path, ...]:
         TenureError: a file has changed since the run read it, exists already, or cannot be written. None is changed.
     """
     changes = [change for change in _plan(result, folder) if change.before != change.after]
-    written: list[_Change] = []
+    changed: list[_Change] = []
     try:
         for change in changes:
             change.target.parent.mkdir(parents=True, exist_ok=True)
             replace_file(change.target, change.after)
-            written.append(change)
+            changed.append(change)
     except OSError as error:
-        for change in written:
+        for change in changed:
             with suppress(OSError):  # the first error is the one that a person has to know
                 _restore(change)
         raise TenureError(f"{error.filename} cannot be written ({error.strerror}): no file is changed") from error
@@ -114,9 +114,9 @@ def _plan(result: Result, folder: Path | None) -> Iterator[_Change]:
 def _find_root(result: Result) -> Path | None:
     """Return the folder to which the names of the given files are relative; None if there is not one."""
     roots = {
-        Path(one.origin.removesuffix(f"/{one.path}") or "/")
-        for one in result.originals
-        if one.origin.endswith(f"/{one.path}")
+        Path(original.origin.removesuffix(f"/{original.path}") or "/")
+        for original in result.originals
+        if original.origin.endswith(f"/{original.path}")
     }
     return roots.pop() if len(roots) == 1 else None
 
@@ -176,8 +176,8 @@ def commit_to_branch(result: Result, branch: str, folder: Path | None = None) ->
     with tempfile.TemporaryDirectory(prefix="tenure-index-") as scratch:
         index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
         _git(root, ["read-tree", "HEAD"], index)
-        place = [f"--directory={prefix}"] if prefix else []
-        _git(root, ["apply", "--cached", *place], index, result.patch)
+        directory = [f"--directory={prefix}"] if prefix else []
+        _git(root, ["apply", "--cached", *directory], index, result.patch)
         tree = _git(root, ["write-tree"], index).strip()
     commit = _git(root, ["commit-tree", tree, "-p", "HEAD", "-F", "-"], text=write_message(result)).strip()
     _git(root, ["branch", "--no-track", "--", branch, commit])
@@ -186,13 +186,13 @@ def commit_to_branch(result: Result, branch: str, folder: Path | None = None) ->
 
 def write_message(result: Result) -> str:
     """Return a draft of the message of a commit, with the request, the approach and the proof."""
-    asked = " ".join(result.question.split())
-    subject = asked if len(asked) <= MAX_SUBJECT else f"{asked[: MAX_SUBJECT - 1].rsplit(' ', 1)[0]}…"
-    accepted = next((one for one in reversed(result.attempts) if not one.error), None)
+    question = " ".join(result.question.split())
+    subject = question if len(question) <= MAX_SUBJECT else f"{question[: MAX_SUBJECT - 1].rsplit(' ', 1)[0]}…"
+    accepted = next((attempt for attempt in reversed(result.attempts) if not attempt.error), None)
     proof = result.verification
     paragraphs = (
         subject,
-        asked if subject != asked else "",
+        question if subject != question else "",
         accepted.approach if accepted else "",
         f"{proof.passed} of {proof.total} tests passed in the sandbox." if proof and proof.total else "",
     )
@@ -218,6 +218,6 @@ def _git(folder: Path, arguments: Sequence[str], variables: dict[str, str] | Non
     except FileNotFoundError as error:
         raise InvalidRequest("--branch needs the program `git`, which is not installed") from error
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
-        raise TenureError(f"nothing is committed: {' '.join(said.split())}")
+        message = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
+        raise TenureError(f"nothing is committed: {' '.join(message.split())}")
     return done.stdout.decode()

@@ -50,23 +50,23 @@ _IS_OVER = re.compile("already completed|aborted by closing workflow")
 """Messages of the server about a run that has ended or is just ending."""
 
 
-async def open_session(place: ServerTarget) -> Client:
+async def open_session(server: ServerTarget) -> Client:
     """Connect to the server of a target.
 
     Raises:
         Unreachable: it does not answer.
     """
     try:
-        return await connection.connect(place.settings)
+        return await connection.connect(server.settings)
     except connection.ServerUnreachable as error:
-        raise Unreachable(f"{error}; {suggest_remedy(place)}") from error
+        raise Unreachable(f"{error}; {suggest_remedy(server)}") from error
 
 
 class Session:
     """Server of a home, with a connection that reconnects itself; without one, it is opened at the first use."""
 
-    def __init__(self, place: ServerTarget, client: Client | None = None) -> None:
-        self.place, self.settings = place, place.settings
+    def __init__(self, server: ServerTarget, client: Client | None = None) -> None:
+        self.place, self.settings = server, server.settings
         self._client = client
 
     async def connect(self) -> Client:
@@ -213,8 +213,8 @@ async def register_search_attributes(session: Session) -> None:
     missing = [key.name for key in ALL]
     try:
         request = ListSearchAttributesRequest(namespace=client.namespace)
-        known = await client.operator_service.list_search_attributes(request)
-        missing = [name for name in missing if name not in known.custom_attributes]
+        reply = await client.operator_service.list_search_attributes(request)
+        missing = [name for name in missing if name not in reply.custom_attributes]
         if missing:
             keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
             await client.operator_service.add_search_attributes(

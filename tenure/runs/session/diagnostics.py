@@ -25,7 +25,7 @@ _REASON_LENGTH = 200
 
 
 async def find_pending_failures(
-    client: Client, place: ServerTarget, members: Sequence[DescribeWorkflowExecutionResponse]
+    client: Client, server: ServerTarget, members: Sequence[DescribeWorkflowExecutionResponse]
 ) -> tuple[PendingFailure, ...]:
     """Return the failures that block the workflows of a run, without duplicates.
 
@@ -34,11 +34,11 @@ async def find_pending_failures(
     """
     worst: dict[str, PendingFailure] = {}
     for described in members:
-        found = [await _of_activity(client, activity) for activity in described.pending_activities]
-        found.append(await _of_workflow_task(client, place, described))
-        for trouble in filter(None, found):
-            known = worst.get(trouble.what)
-            if known is None or known.attempt < trouble.attempt:
+        failures = [await _of_activity(client, activity) for activity in described.pending_activities]
+        failures.append(await _of_workflow_task(client, server, described))
+        for trouble in filter(None, failures):
+            earlier = worst.get(trouble.what)
+            if earlier is None or earlier.attempt < trouble.attempt:
                 worst[trouble.what] = trouble
     return tuple(worst.values())
 
@@ -63,7 +63,7 @@ async def _message(client: Client, failure: Failure) -> str:
 
 
 async def _of_workflow_task(
-    client: Client, place: ServerTarget, described: DescribeWorkflowExecutionResponse
+    client: Client, server: ServerTarget, described: DescribeWorkflowExecutionResponse
 ) -> PendingFailure | None:
     """Describe a workflow whose own code fails; a task lost with its worker is not reported."""
     attempt = described.pending_workflow_task.attempt
@@ -73,7 +73,7 @@ async def _of_workflow_task(
     cause = await _cause(client, info.execution)
     if cause is None:
         return None
-    log = str(local.get_worker_log(place.settings.home)) if place.is_local else "the worker's log"
+    log = str(local.get_worker_log(server.settings.home)) if server.is_local else "the worker's log"
     return PendingFailure(f"{info.type.name} cannot continue: {cause}; see {log}", max(attempt, 1))
 
 

@@ -45,9 +45,9 @@ def build_progress_query() -> RunQuery[RunProgress]:
     return RunQuery("progress", RunProgress)
 
 
-def describe_dead_process(place: ServerTarget) -> str:
+def describe_dead_process(server: ServerTarget) -> str:
     """Return a line that names the dead process of this home's stack, or an empty string."""
-    notes = local.get_status(place.settings).notes if place.is_local else ()
+    notes = local.get_status(server.settings).notes if server.is_local else ()
     return notes[0] if notes else ""
 
 
@@ -62,13 +62,13 @@ async def describe_missing_worker(client: Client) -> str:
     return f"no worker polls the task queue {TENURE_QUEUE!r}: start one with `{PROGRAM} up`"
 
 
-async def is_starting(client: Client, place: ServerTarget) -> bool:
+async def is_starting(client: Client, server: ServerTarget) -> bool:
     """Return whether this home's worker is running but does not poll yet.
 
     Raises:
         RPCError: the server does not answer.
     """
-    return place.is_local and not describe_dead_process(place) and not await count_polling_workers(client)
+    return server.is_local and not describe_dead_process(server) and not await count_polling_workers(client)
 
 
 def is_lost(error: RPCError) -> bool:
@@ -78,12 +78,12 @@ def is_lost(error: RPCError) -> bool:
 
 async def _count_chunks_to_embed(client: Client, description: WorkflowExecutionDescription) -> int:
     """Count the chunks that wait for the embedding workflows of a run; 0 if these have not reported yet."""
-    left = 0
+    remaining = 0
     for child in description.raw_description.pending_children:
         if child.workflow_type_name == EMBED_WORKFLOW:
             progress = await _ingestion(client, await client.get_workflow_handle(child.workflow_id).describe())
-            left += max(progress.to_embed - progress.embedded, 0) if progress else 0
-    return left
+            remaining += max(progress.to_embed - progress.embedded, 0) if progress else 0
+    return remaining
 
 
 async def _ingestion(client: Client, description: WorkflowExecutionDescription) -> IngestProgress | None:

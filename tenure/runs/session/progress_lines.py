@@ -46,8 +46,8 @@ def iterate_changes(before: RunSnapshot, now: RunSnapshot, *, verbose: bool = Fa
     yield from _ingest_changes(before.ingest, now.ingest, now.speed, verbose=verbose)
     yield from _embedding_changes(before.chunks_to_embed, now.chunks_to_embed, verbose=verbose)
     yield from _new_pending_failures(before.pending_failures, now.pending_failures)
-    known = {writing.step for writing in before.streamed_answers}
-    yield from (writing.line for writing in now.streamed_answers if writing.step not in known)
+    earlier_steps = {writing.step for writing in before.streamed_answers}
+    yield from (writing.line for writing in now.streamed_answers if writing.step not in earlier_steps)
     if now.starting and not before.starting:
         yield STARTING
     if now.progress is not None:
@@ -72,8 +72,8 @@ def _embedding_changes(before: int, now: int, *, verbose: bool) -> Iterator[str]
 
 def _new_pending_failures(before: tuple[PendingFailure, ...], now: tuple[PendingFailure, ...]) -> Iterator[str]:
     """Yield a line for every failure that is new or persists, and one when all are resolved."""
-    known = {trouble.step for trouble in before}
-    yield from (trouble.line for trouble in now if trouble.step not in known)
+    earlier_steps = {trouble.step for trouble in before}
+    yield from (trouble.line for trouble in now if trouble.step not in earlier_steps)
     if before and not now:
         yield "recovered"
 
@@ -138,17 +138,17 @@ def _step(progress: RunProgress) -> tuple[str, str, int, int]:
 
 def _topic_changes(old: RunProgress | None, now: RunProgress) -> Iterator[str]:
     """Yield a line for every topic whose state changed; waiting topics need none."""
-    known = {topic.topic: topic.phase for topic in old.topics} if old else {}
+    phases = {topic.topic: topic.phase for topic in old.topics} if old else {}
     for topic in now.topics:
-        if known.get(topic.topic) != topic.phase and topic.phase != "waiting":
+        if phases.get(topic.topic) != topic.phase and topic.phase != "waiting":
             yield _topic_line(topic)
 
 
 def _step_changes(old: RunProgress | None, now: RunProgress) -> Iterator[str]:
     """Yield a line for every step of the current plan whose state changed; pending steps need none."""
-    known = old.steps if old else ()
+    earlier_steps = old.steps if old else ()
     for step in now.steps:
-        if step not in known and step.status != "pending":
+        if step not in earlier_steps and step.status != "pending":
             yield truncate_line(describe_step(step), 240)
 
 
@@ -182,8 +182,8 @@ def describe_phase(progress: RunProgress) -> str:
         words = progress.status.replace("_", " ")
     if progress.tests:
         words += f", {progress.tests_passed} of {format_count(progress.tests, 'test')} passed"
-    named = "generation" if progress.mode == "CODE" else "revision"
-    return f"{words} ({named} {progress.revision})" if progress.revision else words
+    unit = "generation" if progress.mode == "CODE" else "revision"
+    return f"{words} ({unit} {progress.revision})" if progress.revision else words
 
 
 def describe_usage(progress: RunProgress) -> str:

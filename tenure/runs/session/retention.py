@@ -17,8 +17,8 @@ async def raise_retention(settings: StackSettings) -> None:
     """
     client = await connection.connect(settings)
     service, retention = client.workflow_service, timedelta(days=settings.retention_days)
-    found = await service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
-    if found.config.workflow_execution_retention_ttl.ToTimedelta() >= retention:
+    described = await service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+    if described.config.workflow_execution_retention_ttl.ToTimedelta() >= retention:
         return
     request = UpdateNamespaceRequest(namespace=client.namespace)
     request.config.workflow_execution_retention_ttl.FromTimedelta(retention)

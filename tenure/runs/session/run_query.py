@@ -64,13 +64,13 @@ class RunQuery(Generic[T]):
             RPCError: the server does not answer, or the workflow does not exist.
         """
         history, now = (description.run_id, description.history_length), time.monotonic()
-        known = self._answers.get(handle.id)
-        if known is not None:
-            if known.is_valid(history, now):
-                return known.value
-            known.asked = now  # other displays of this process do not ask at the same time
+        cached = self._answers.get(handle.id)
+        if cached is not None:
+            if cached.is_valid(history, now):
+                return cached.value
+            cached.asked = now  # other displays of this process do not ask at the same time
         value = await self._query(handle)
-        since = known.since if known is not None and known.history == history else now
+        since = cached.since if cached is not None and cached.history == history else now
         self._answers[handle.id] = _Answer(history, since, now, value)
         self._answers.move_to_end(handle.id)
         if len(self._answers) > _MAX_ANSWERS:

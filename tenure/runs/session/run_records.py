@@ -109,8 +109,8 @@ class RunRecord:
                 f"run {self.id} cannot be read: it is damaged, or of another version "
                 f"({truncate_line(f'{type(error).__name__}: {error}', 150)})"
             ) from error
-        found: T = value
-        return found
+        decoded: T = value
+        return decoded
 
     async def read_cause(self, end: RunEnd) -> BaseException:
         """Return the cause of an end without a result."""

@@ -88,8 +88,8 @@ def ensure_server(settings: Settings) -> ServerTarget:
     if not profile.address:
         try:
             return _of_stack(settings, _start_stack(settings), connection.get_namespace(settings, profile))
-        except PortTaken as taken:
-            _check_temporal(settings, taken)
+        except PortTaken as error:
+            _check_temporal(settings, error)
             address, namespace = connection.get_local_address(settings), connection.get_namespace(settings, profile)
             return ServerTarget(settings, address, namespace, False, _web_ui(address, settings))
     return locate_server(settings)
@@ -110,8 +110,8 @@ def start_missing(settings: Settings) -> StackStatus:
     if not address:
         try:
             return _start_stack(settings)
-        except PortTaken as taken:
-            _check_temporal(settings, taken)
+        except PortTaken as error:
+            _check_temporal(settings, error)
             address = connection.get_local_address(settings)
     asyncio.run(_check_external(settings))
     return _start_stack(settings, external=address)
@@ -135,9 +135,9 @@ def _start_stack(settings: Settings, external: str | None = None) -> StackStatus
     return status
 
 
-def suggest_remedy(place: ServerTarget) -> str:
+def suggest_remedy(server: ServerTarget) -> str:
     """Return the remedy for a server that does not answer."""
-    if place.is_local or place.address == connection.get_local_address(place.settings):
+    if server.is_local or server.address == connection.get_local_address(server.settings):
         return f"run `{PROGRAM} up`"
     return "check TEMPORAL_ADDRESS, or unset it to use a local stack"
 
@@ -154,12 +154,12 @@ async def _check_external(settings: ConnectionSettings) -> None:
             raise StackError(problem)
 
 
-def _check_temporal(settings: ConnectionSettings, taken: PortTaken) -> None:
+def _check_temporal(settings: ConnectionSettings, error: PortTaken) -> None:
     """Check that the program on the local port is a Temporal server."""
     try:
         asyncio.run(connection.connect(settings))
     except connection.ServerUnreachable:
-        raise StackError(str(taken)) from taken
+        raise StackError(str(error)) from error
 
 
 def _of_stack(settings: ClientSettings, status: StackStatus, namespace: str) -> ServerTarget:

@@ -26,13 +26,13 @@ async def read_streamed_answers(
     client: Client, members: Sequence[DescribeWorkflowExecutionResponse]
 ) -> tuple[StreamedAnswer, ...]:
     """Return the answers that the workflows of a run are receiving."""
-    found = [
+    answers = [
         await _writing(client, activity)
         for member in members
         for activity in member.pending_activities
         if activity.activity_type.name in _WORDS and _has_heartbeat(activity)
     ]
-    return tuple(writing for writing in found if writing.tokens)
+    return tuple(writing for writing in answers if writing.tokens)
 
 
 def _has_heartbeat(activity: PendingActivityInfo) -> bool:

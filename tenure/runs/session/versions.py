@@ -79,13 +79,15 @@ async def list_code_versions(client: Client) -> list[CodeVersion]:
         TenureError: the server refuses the question.
     """
     with _explain_refusals():
-        found = await describe_deployment(client)
-        if found is None:
+        deployment = await describe_deployment(client)
+        if deployment is None:
             return []
-        current = found.routing_config.current_deployment_version.build_id
+        current = deployment.routing_config.current_deployment_version.build_id
         workers = await count_polling_workers(client)
         versions = []
-        for summary in sorted(found.version_summaries, key=lambda one: one.create_time.ToDatetime(), reverse=True):
+        for summary in sorted(
+            deployment.version_summaries, key=lambda version: version.create_time.ToDatetime(), reverse=True
+        ):
             build_id = summary.deployment_version.build_id
             status: VersionStatus = "earlier" if summary.status in _EARLIER else "new"
             versions.append(
@@ -135,10 +137,10 @@ async def move_run(client: Client, run_id: str) -> int:
                 f"this installation has version {build_id}, and new runs use {current or 'workers without a version'}: "
                 f"start its workers with `{PROGRAM} up`, or run `{PROGRAM} versions --make-current`"
             )
-        tree = [one.workflow_execution_info async for one in describe_run_tree(client, run_id, sys.maxsize)]
+        tree = [member.workflow_execution_info async for member in describe_run_tree(client, run_id, sys.maxsize)]
         if not tree or tree[0].status != WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
             raise TenureError(f"no run {run_id} is running: `{PROGRAM} list --status running` shows those that are")
-        moving = [one.execution for one in tree if one.versioning_info.deployment_version.build_id != build_id]
+        moving = [member.execution for member in tree if member.versioning_info.deployment_version.build_id != build_id]
         replayer = create_replayer(client.data_converter)
         for execution in moving:
             handle = client.get_workflow_handle(execution.workflow_id, run_id=execution.run_id)
@@ -210,7 +212,10 @@ async def read_version_states(settings: ConnectionSettings, build_ids: Collectio
         ) from error
     # A version is needed as long as any owner needs it.
     order = ("in_use", "idle", "drained")
-    return {build_id: min((one[build_id] for one in states), key=order.index) for build_id in build_ids}
+    return {
+        build_id: min((states_of_queue[build_id] for states_of_queue in states), key=order.index)
+        for build_id in build_ids
+    }
 
 
 async def wait_for_version(settings: StackSettings, status: StackStatus) -> None:

@@ -33,14 +33,14 @@ async def wait_for_result(handle: WorkflowHandle[Any, T], say: Callable[[str], N
     """
     lost_since: float | None = None
     while True:
-        asked = time.monotonic()
+        started = time.monotonic()
         try:
             return await handle.result()
         except RPCError as error:
             if not is_lost(error):
                 raise
         now = time.monotonic()
-        if now - asked > MAX_OUTAGE_SECONDS:
+        if now - started > MAX_OUTAGE_SECONDS:
             lost_since = None  # it answered in between: this is a new absence
         if lost_since is None:
             lost_since = now
@@ -60,11 +60,11 @@ class RunParts:
     writings: tuple[StreamedAnswer, ...] = ()
 
 
-async def read_parts(client: Client, place: ServerTarget, run_id: str) -> RunParts:
+async def read_parts(client: Client, server: ServerTarget, run_id: str) -> RunParts:
     """Return the failures that block a run and its answers that are arriving.
 
     Raises:
         RPCError: the server does not answer.
     """
     members = [member async for member in describe_run_tree(client, run_id)]
-    return RunParts(await find_pending_failures(client, place, members), await read_streamed_answers(client, members))
+    return RunParts(await find_pending_failures(client, server, members), await read_streamed_answers(client, members))

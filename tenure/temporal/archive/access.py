@@ -35,8 +35,8 @@ def find_archived_run(settings: HomeSettings, run_id: str) -> ArchivedDocument |
     """
     with _explain_errors(f"run {run_id} cannot be read: its archive"):
         runs = ArchivedRuns.open(settings.knowledge_uri)
-        found = runs.find_run(run_id) if runs else None
-        return _decode(found) if found else None
+        record = runs.find_run(run_id) if runs else None
+        return _decode(record) if record else None
 
 
 def list_archived_runs(settings: HomeSettings, type: str, owner: str = "", status: str = "") -> list[RunDescription]:
@@ -79,7 +79,9 @@ def import_runs(settings: HomeSettings, path: Path, check_id: Callable[[str], ob
             check_id(run.id)
         runs = ArchivedRuns(Store(settings.knowledge_uri))
         for run in described:
-            others = {known.execution for known in runs.describe_runs(run.id)} - {one.execution for one in described}
+            others = {stored.execution for stored in runs.describe_runs(run.id)} - {
+                other.execution for other in described
+            }
             if others and run.type == "AgentWorkflow":
                 raise ArchiveUnreadable(f"{path} cannot be imported: there is another run {run.id} in this home")
         for document in _read_file(path):
@@ -107,10 +109,10 @@ def delete_archived_runs(settings: HomeSettings, run_id: str) -> tuple[str, ...]
 
 def _list_related(runs: ArchivedRuns, run_id: str) -> Sequence[RunDescription]:
     """Return a run, the follow-up questions to it, and for a batch the same of its runs."""
-    found = runs.describe_related_runs(run_id)
-    batches = [runs.load_run(run.execution) for run in found if run.type == "BatchWorkflow"]
+    related = runs.describe_related_runs(run_id)
+    batches = [runs.load_run(run.execution) for run in related if run.type == "BatchWorkflow"]
     members = dict.fromkeys(name for batch in batches if batch for name in _decode(batch).runs)
-    return [*found, *(run for name in members for run in runs.describe_related_runs(name))]
+    return [*related, *(run for name in members for run in runs.describe_related_runs(name))]
 
 
 def _decode(run: ArchivedRun) -> ArchivedDocument:
@@ -146,11 +148,11 @@ def _write_privately() -> Iterator[None]:
 
 
 @contextmanager
-def _explain_errors(what: str) -> Iterator[None]:
+def _explain_errors(subject: str) -> Iterator[None]:
     try:
         yield
     except ArchiveError as error:
-        raise ArchiveUnreadable(f"{what} {error}") from error
+        raise ArchiveUnreadable(f"{subject} {error}") from error
     except KnowledgeError as error:
         raise ArchiveUnreadable(" ".join(str(error).split())) from error
     except OSError as error:

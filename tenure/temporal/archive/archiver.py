@@ -91,9 +91,9 @@ class RunArchiver:
         query = f"WorkflowType IN ({types}) AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
         if since is not None:
             query += f" AND CloseTime >= '{since.isoformat()}'"
-        ended = [(found.id, found.run_id) async for found in self._client.list_workflows(query)]
-        known = await asyncio.to_thread(self._runs.find_executions, [run for _, run in ended])
-        missing = [(id, run) for id, run in ended if run not in known]
+        ended = [(execution.id, execution.run_id) async for execution in self._client.list_workflows(query)]
+        archived = await asyncio.to_thread(self._runs.find_executions, [run for _, run in ended])
+        missing = [(id, run) for id, run in ended if run not in archived]
         failed: list[str] = []
         foreign = 0
         for done, (id, run) in enumerate(missing):

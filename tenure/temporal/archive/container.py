@@ -111,9 +111,9 @@ class ArchivedRunSource:
 
     async def fetch_end(self) -> RunEnd:
         """Return the end."""
-        kept = self._document
-        failure = None if kept.failure is None else Failure.FromString(kept.failure)
-        return RunEnd(kept.end, _parse(kept.result), failure, kept.reason)
+        document = self._document
+        failure = None if document.failure is None else Failure.FromString(document.failure)
+        return RunEnd(document.end, _parse(document.result), failure, document.reason)
 
     async def fetch_checkpoints(self) -> Checkpoints:
         """Return the checkpoints."""
@@ -147,10 +147,10 @@ def decode_run(archive: bytes) -> ArchivedDocument:
     Raises:
         ArchiveError: it is malformed or too large.
     """
-    found = list(iterate_runs(io.BytesIO(archive)))
-    if len(found) != 1:
+    documents = list(iterate_runs(io.BytesIO(archive)))
+    if len(documents) != 1:
         raise ArchiveError("does not contain exactly one run")
-    return found[0]
+    return documents[0]
 
 
 def iterate_runs(file: BinaryIO) -> Iterator[ArchivedDocument]:

@@ -109,11 +109,13 @@ class AccessPolicy:
         tokens = [value for name, value in query if name == TOKEN]
         if not tokens:
             return None
-        known = self._carries_key(request) or self._carries_cookie(request)
-        if not known and not (len(tokens) == 1 and is_valid_token(self._key, tokens[0])):
+        is_known = self._carries_key(request) or self._carries_cookie(request)
+        if not is_known and not (len(tokens) == 1 and is_valid_token(self._key, tokens[0])):
             return self._refuse("This link has expired or belongs to another home.")
-        rest = urlencode([(name, value) for name, value in query if name != TOKEN])
-        page = _make_page(HTTPStatus.OK, "Opening the web UI …", refresh=parts.path + (f"?{rest}" if rest else ""))
+        remaining = urlencode([(name, value) for name, value in query if name != TOKEN])
+        page = _make_page(
+            HTTPStatus.OK, "Opening the web UI …", refresh=parts.path + (f"?{remaining}" if remaining else "")
+        )
         page.headers["set-cookie"] = self.make_cookie()
         return page
 

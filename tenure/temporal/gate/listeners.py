@@ -63,9 +63,9 @@ class UserListener(socket.socket):
             return True
         if user not in self._reported:
             self._reported.add(user)
-            named = "an unknown user" if user is None else f"user {user}"
+            peer = "an unknown user" if user is None else f"user {user}"
             port = self.getsockname()[1]
-            logging.getLogger(__name__).warning("connections of %s to port %s are refused", named, port)
+            logging.getLogger(__name__).warning("connections of %s to port %s are refused", peer, port)
         return False
 
 

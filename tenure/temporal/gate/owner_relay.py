@@ -240,9 +240,9 @@ class _Relay:
         stream = self._client_streams.get(number)
         if isinstance(event, DataReceived):
             # The data itself is acknowledged when the client has accepted it, its padding now.
-            kept = 0 if stream is None else len(event.data)
-            if event.flow_controlled_length > kept:
-                self._server.http.acknowledge_received_data(event.flow_controlled_length - kept, number)
+            forwarded = 0 if stream is None else len(event.data)
+            if event.flow_controlled_length > forwarded:
+                self._server.http.acknowledge_received_data(event.flow_controlled_length - forwarded, number)
         if stream is None:
             return  # the client has broken it off
         if isinstance(event, ResponseReceived):

@@ -84,8 +84,8 @@ def check_request(path: str, body: bytes, encoding: str, namespace: str) -> None
         request = request_type.FromString(_read_message(body, encoding))
     except DecodeError:
         raise ForeignRequest("the request cannot be read") from None
-    named = {getattr(request, "namespace", ""), *_find_namespaces(request)}
-    if named != {namespace} or (isinstance(request, DescribeNamespaceRequest) and request.id):
+    namespaces = {getattr(request, "namespace", ""), *_find_namespaces(request)}
+    if namespaces != {namespace} or (isinstance(request, DescribeNamespaceRequest) and request.id):
         raise ForeignRequest(f"only the namespace {namespace!r} belongs to this owner")
 
 
@@ -124,21 +124,21 @@ def _read_message(body: bytes, encoding: str) -> bytes:
 
 def _find_namespaces(request: Message) -> set[str]:
     """Return all namespaces that a request names."""
-    found: set[str] = set()
-    waiting, left = [request], _MAX_PARTS
+    namespaces: set[str] = set()
+    waiting, remaining = [request], _MAX_PARTS
     while waiting:
         for field, value in waiting.pop().ListFields():
             if _is_namespace(field):
-                found.add(value)
+                namespaces.add(value)
             elif field.message_type is not None and _may_name_namespace(field.message_type):
-                left -= 1 if isinstance(value, Message) else len(value)
-                if left < 0:
+                remaining -= 1 if isinstance(value, Message) else len(value)
+                if remaining < 0:
                     raise ForeignRequest(f"the request has more than {_MAX_PARTS:,} parts")
                 if isinstance(value, Message):
                     waiting.append(value)
                 else:  # several messages, or a mapping with messages as values
                     waiting += value.values() if isinstance(value, Mapping) else value
-    return found
+    return namespaces
 
 
 def _is_namespace(field: FieldDescriptor) -> bool:
@@ -148,12 +148,12 @@ def _is_namespace(field: FieldDescriptor) -> bool:
 @cache
 def _may_name_namespace(kind: Descriptor) -> bool:
     """Return whether a message of a type can name a namespace, at any depth."""
-    known, waiting = {kind}, [kind]
+    visited, waiting = {kind}, [kind]
     while waiting:
         for field in waiting.pop().fields:
             if _is_namespace(field):
                 return True
-            if field.message_type is not None and field.message_type not in known:
-                known.add(field.message_type)
+            if field.message_type is not None and field.message_type not in visited:
+                visited.add(field.message_type)
                 waiting.append(field.message_type)
     return False

@@ -69,7 +69,7 @@ class Proxy:
         raw, query = scope["raw_path"], scope["query_string"]
         target = (raw if self._home is None else raw.removeprefix(CODEC_PATH.encode())) + b"?" * bool(query) + query
         body = await request.body()
-        asked = httpcore.Request(
+        forwarded = httpcore.Request(
             request.method,
             f"http://{self._host}",
             headers=self._select_headers(request, len(body)),
@@ -77,7 +77,7 @@ class Proxy:
             extensions={"target": target, "timeout": dict.fromkeys(("connect", "read", "write"), _RESPONSE_SECONDS)},
         )
         try:
-            answer = await self._pool.handle_async_request(asked)
+            answer = await self._pool.handle_async_request(forwarded)
         except httpcore.ConnectError:
             status = HTTPStatus.BAD_GATEWAY if self._home is None else HTTPStatus.SERVICE_UNAVAILABLE
             raise HTTPException(status, self._absence) from None
@@ -99,9 +99,9 @@ class Proxy:
         """Return the headers that the server gets."""
         listed = ",".join(request.headers.getlist("connection")).lower().split(",")
         hidden = _CONNECTION_HEADERS | _HIDDEN_REQUEST_HEADERS | {name.strip().encode("latin-1") for name in listed}
-        kept = [(name, value) for name, value in request.headers.raw if name not in hidden]
+        headers = [(name, value) for name, value in request.headers.raw if name not in hidden]
         if cookies := self._policy.remove_cookie("; ".join(request.headers.getlist("cookie"))):
-            kept.append((b"cookie", cookies.encode("latin-1")))
+            headers.append((b"cookie", cookies.encode("latin-1")))
         if length or request.method not in ("GET", "HEAD"):
-            kept.append((b"content-length", b"%d" % length))
-        return [(b"host", self._host.encode()), (b"connection", b"close"), *kept]
+            headers.append((b"content-length", b"%d" % length))
+        return [(b"host", self._host.encode()), (b"connection", b"close"), *headers]

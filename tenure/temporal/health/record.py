@@ -39,8 +39,8 @@ def load_record(home: Path, pid: int, started_at: float) -> tuple[str, int] | No
     path = home / FOLDER / str(pid)
     with suppress(OSError, ValueError, KeyError, TypeError):
         if path.stat().st_mtime >= started_at - _CLOCK_TOLERANCE_SECONDS:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            return str(found["host"]), int(found["port"])
+            fields = json.loads(path.read_text(encoding="utf-8"))
+            return str(fields["host"]), int(fields["port"])
     return None
 
 

@@ -68,14 +68,14 @@ def compute_fingerprint(settings: Settings, address: str) -> str:
     Raises:
         PricesError: the price file cannot be used.
     """
-    known = {
+    variables = {
         name: _text(getattr(settings, name))
         for name in Settings.model_fields
         if name not in _IGNORED_SETTINGS and not _is_default(settings, name)
     }
     prices = {model: price.model_dump() for model, price in load_prices(settings).items()}
     outer = _list_outer_variables()
-    return _sign(settings.home, json.dumps([known, settings.knowledge_uri, prices, address, outer], sort_keys=True))
+    return _sign(settings.home, json.dumps([variables, settings.knowledge_uri, prices, address, outer], sort_keys=True))
 
 
 def _list_outer_variables() -> dict[str, str]:

@@ -162,10 +162,10 @@ def stop_stack(settings: WorkerSettings) -> tuple[str, ...]:
             ended = _end_strays(settings)
             clear(home)
             return (*ended, "the damaged stack record was cleared")
-        named = [("worker", record.worker)]
-        named += [(f"worker of {worker.build_id}", worker.process) for worker in record.draining]
+        workers = [("worker", record.worker)]
+        workers += [(f"worker of {worker.build_id}", worker.process) for worker in record.draining]
         parts = [
-            *((name, worker, get_worker_grace(settings, find_worker_fault(home, worker))) for name, worker in named),
+            *((name, worker, get_worker_grace(settings, find_worker_fault(home, worker))) for name, worker in workers),
             ("page", record.site.process if record.site else None, SITE_GRACE_SECONDS),
             ("local model", record.local_model.process if record.local_model else None, MODEL_GRACE_SECONDS),
             ("Temporal server", record.server, SERVER_GRACE_SECONDS),
@@ -304,8 +304,8 @@ def _check_strays(home: Path, record: StackRecord) -> None:
     """
     if any(map(processes.is_alive, (record.server, *record.workers))):
         return
-    known = {part.process.pid for part in (record.site, record.local_model) if part}
-    if strays := [process for process in processes.find_stack_processes(home) if process.pid not in known]:
+    recorded = {part.process.pid for part in (record.site, record.local_model) if part}
+    if strays := [process for process in processes.find_stack_processes(home) if process.pid not in recorded]:
         pids = ", ".join(str(process.pid) for process in strays)
         raise StackError(
             f"a stack of this home is still running without its folder: pids {pids}; stop it with `{PROGRAM} down`"

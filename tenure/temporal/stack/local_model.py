@@ -39,17 +39,17 @@ def ensure_local_model(settings: ClientSettings, record: StackRecord, root: Path
         StackError: its port is taken, or the process cannot be started.
         LocalModelError: the model cannot be served.
     """
-    wanted, running = find_served_model(settings), record.local_model
-    state = _identify(settings, wanted) if wanted else ""
-    if running and wanted and processes.is_alive(running.process) and running.state == state:
+    model, running = find_served_model(settings), record.local_model
+    state = _identify(settings, model) if model else ""
+    if running and model and processes.is_alive(running.process) and running.state == state:
         return record
     if running:
-        if not processes.stop(running.process, MODEL_GRACE_SECONDS) and wanted:
+        if not processes.stop(running.process, MODEL_GRACE_SECONDS) and model:
             notes.append(f"the local model had ended and was restarted: {_describe_end(get_model_log(settings.home))}")
         record = record.model_copy(update={"local_model": None})
         save(settings.home.absolute(), record)
-    if wanted:
-        record = record.model_copy(update={"local_model": _start(settings, wanted, root, state)})
+    if model:
+        record = record.model_copy(update={"local_model": _start(settings, model, root, state)})
         save(settings.home.absolute(), record)
     return record
 
@@ -97,11 +97,11 @@ def _start(settings: StackSettings, model: LocalModel, root: Path, state: str) -
         "--key-file": get_key_file(home),
         "--context-tokens": settings.local_model_context,
     }
-    given = [str(part) for option in options.items() for part in option]
+    arguments = [str(part) for option in options.items() for part in option]
     get_model_log(home).unlink(missing_ok=True)  # what it says about the end of a process concerns the last one
     environment = processes.build_child_environment() | {"TENURE_HOME": str(home), "PYTHONPATH": str(root)}
     # Without the working directory on the import path: it is the home.
-    command = [sys.executable, "-P", "-m", processes.LOCAL_MODEL_MODULE, *given]
+    command = [sys.executable, "-P", "-m", processes.LOCAL_MODEL_MODULE, *arguments]
     process = processes.spawn(command, environment, home, get_model_log(home))
     return LocalModelRecord(process=process, name=model.name, port=port, state=state)
 

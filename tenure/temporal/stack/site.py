@@ -35,16 +35,16 @@ def ensure_site(
     address = external or f"{HOST}:{settings.temporal_port}"
     state = compute_site_state(settings, address, record.source)
     site = record.site
-    wanted = settings.site_port > 0 and not settings.owners
-    if site and wanted and processes.is_alive(site.process) and site.state == state:
+    is_enabled = settings.site_port > 0 and not settings.owners
+    if site and is_enabled and processes.is_alive(site.process) and site.state == state:
         return record
     try:
         if site:
-            if not processes.stop(site.process, SITE_GRACE_SECONDS) and wanted:
+            if not processes.stop(site.process, SITE_GRACE_SECONDS) and is_enabled:
                 last = processes.read_last_line(get_site_log(settings.home))
                 notes.append(f"the page had ended and was restarted; its last log line: {last}")
             record = record.model_copy(update={"site": None})
-        if wanted:
+        if is_enabled:
             record = record.model_copy(update={"site": _start(settings, root, state, notes)})
     except StackError as error:
         notes.append(f"the page is not served: {error}")

@@ -45,11 +45,11 @@ def compute_source_hash(root: Path = ROOT, plugins: Sequence[Path] | None = None
         root: folder of the source, as `tenure.installation` describes it.
         plugins: folders of plugins; None for those of `TENURE_PLUGINS`.
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, path in iterate_files(root, plugins):
-        found.update(name.encode() + b"\0")
-        found.update(hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()
+        digest.update(name.encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def make_build_id(source_hash: str) -> str:

@@ -71,8 +71,10 @@ class StoredVersion:
 
     def add_server(self, server: str) -> None:
         """Record that a worker of this version was started for a server."""
-        if server not in (known := self._list_servers()):
-            (self.folder / SERVERS_FILE).write_text("".join(f"{one}\n" for one in (*known, server)), encoding="utf-8")
+        if server not in (servers := self._list_servers()):
+            (self.folder / SERVERS_FILE).write_text(
+                "".join(f"{name}\n" for name in (*servers, server)), encoding="utf-8"
+            )
 
     def is_only_for(self, server: str) -> bool:
         """Return whether workers of this version were started for no other server."""
@@ -80,8 +82,8 @@ class StoredVersion:
 
     def remove(self) -> None:
         """Delete the copy; an interrupted deletion leaves no incomplete version."""
-        left = self.folder.rename(mkdtemp(prefix=_DRAFT, dir=self.folder.parent))
-        shutil.rmtree(left, ignore_errors=True)
+        removed = self.folder.rename(mkdtemp(prefix=_DRAFT, dir=self.folder.parent))
+        shutil.rmtree(removed, ignore_errors=True)
 
     def _list_servers(self) -> list[str]:
         path = self.folder / SERVERS_FILE
@@ -105,11 +107,11 @@ def store_version(home: Path, root: Path = ROOT, plugins: Sequence[Path] | None 
     """
     folder = home / VERSIONS_FOLDER
     build_id = make_build_id(compute_source_hash(root, plugins))
-    if (known := list_versions(home).get(build_id)) and known.is_intact:
-        return known
+    if (existing := list_versions(home).get(build_id)) and existing.is_intact:
+        return existing
     folder.mkdir(mode=0o700, exist_ok=True)
-    for left in folder.glob(f"{_DRAFT}*"):
-        shutil.rmtree(left)
+    for leftover in folder.glob(f"{_DRAFT}*"):
+        shutil.rmtree(leftover)
     draft = StoredVersion("", Path(mkdtemp(prefix=_DRAFT, dir=folder)))
     for name, path in iterate_files(root, plugins):
         target = draft.folder / name

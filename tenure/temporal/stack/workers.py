@@ -162,11 +162,11 @@ def _release_worker(
         processes.stop(worker, get_worker_grace(context.settings, fault))
         context.notes.append(f"the worker was restarted: {reason}")
     record = record.model_copy(update={"worker": None, "build_id": ""})
-    known = {worker.build_id: worker for worker in record.draining}
-    again = known.pop(version.build_id, None) if version else None
+    draining = {worker.build_id: worker for worker in record.draining}
+    again = draining.pop(version.build_id, None) if version else None
     if again is None:
         return record
-    record = record.model_copy(update={"draining": tuple(known.values())})
+    record = record.model_copy(update={"draining": tuple(draining.values())})
     if again.fingerprint != today["fingerprint"]:
         processes.stop(again.process, get_worker_grace(context.settings))
     if not processes.is_alive(again.process):
@@ -179,20 +179,20 @@ def _ensure_draining(context: WorkerContext, record: StackRecord, root: Path) ->
     """Return a record in which exactly the earlier versions with runs have a worker; remove all others."""
     read, stored = context.read_versions, list_versions(context.home)
     stored.pop(record.build_id, None)
-    known = {worker.build_id: worker for worker in record.draining}
-    builds = sorted({*stored, *known})
+    draining = {worker.build_id: worker for worker in record.draining}
+    builds = sorted({*stored, *draining})
     if read is None or not builds:
         return record
     states, fingerprint = read(builds), context.fingerprint
     for build_id in builds:
-        worker, version = known.get(build_id), stored.get(build_id)
+        worker, version = draining.get(build_id), stored.get(build_id)
         fault = find_worker_fault(context.home, worker.process) if worker else ""
         if states[build_id] != "in_use":
             _end_worker(context, build_id, worker)
             if version and states[build_id] == "drained" and version.is_only_for(context.server):
                 version.remove()
                 get_draining_log(context.home, build_id).unlink(missing_ok=True)
-            known.pop(build_id, None)
+            draining.pop(build_id, None)
         elif (
             worker
             and not fault
@@ -204,16 +204,16 @@ def _ensure_draining(context: WorkerContext, record: StackRecord, root: Path) ->
             context.notes.append(
                 f"the copy of version {build_id} is missing: its runs wait for a worker that runs this code"
             )
-            known.pop(build_id, None)
+            draining.pop(build_id, None)
         else:
             why = "it has runs"
             if worker and processes.stop(worker.process, get_worker_grace(context.settings, fault)):
                 why = f"it was frozen ({fault})" if fault else "the settings changed"
             version.prepare(root)
             process = _spawn_draining(context, version)
-            known[build_id] = DrainingWorker(build_id=build_id, process=process, fingerprint=fingerprint)
+            draining[build_id] = DrainingWorker(build_id=build_id, process=process, fingerprint=fingerprint)
             context.notes.append(f"the worker of version {build_id} was started again (process {process.pid}): {why}")
-        record = record.model_copy(update={"draining": tuple(known[build] for build in sorted(known))})
+        record = record.model_copy(update={"draining": tuple(draining[build] for build in sorted(draining))})
         save(context.home, record)
     return record
 

@@ -93,8 +93,8 @@ async def _imagine_answers(loop: ResearchLoop, steps: Sequence[PlanStep]) -> Non
     """
     headings = {step.topic for step in steps}
     open_topics = [topic.topic for topic in loop.state.topics if not topic.topic.hypothetical_answer]
-    wanted = [topic for topic in open_topics if topic.heading in headings]
-    topics = open_topics if wanted and loop.request.limits.has_model else wanted
+    searched = [topic for topic in open_topics if topic.heading in headings]
+    topics = open_topics if searched and loop.request.limits.has_model else searched
     if not topics or not loop.request.effort.imagines:
         return
     output = await loop.clients.models.ask(
@@ -130,8 +130,8 @@ async def _run_alternative(loop: ResearchLoop, failed: PlanStep) -> tuple[PlanSt
     """Run the alternative of a failed step, unless its search was made before."""
     assert failed.alternative
     query, strategy = failed.alternative.query, failed.alternative.strategy
-    made = [executed.query for executed in loop.state.executed]
-    if not strategy and any(is_same_query(query, before) for before in made):
+    queries = [executed.query for executed in loop.state.executed]
+    if not strategy and any(is_same_query(query, before) for before in queries):
         note = f"{failed.note}; its alternative “{query}” was searched before"
         return failed.model_copy(update={"note": shorten(note, MAX_NOTE_CHARACTERS)}), SubagentResult(step=failed.id)
     step = failed.model_copy(
@@ -159,9 +159,9 @@ async def _run_task(
     """Run the subagent of a step and record the outcome; its failure concerns this step alone."""
     await loop.parent.wait_while_paused()
     number = len(loop.state.executed) + 1
-    made = tuple(executed.query for executed in loop.state.executed)[-MAX_MADE_QUERIES:]
+    queries = tuple(executed.query for executed in loop.state.executed)[-MAX_MADE_QUERIES:]
     loop.record_query(step.query, step.topic)
-    request = _build_request(loop, step).model_copy(update={"earlier": earlier, "made_queries": made})
+    request = _build_request(loop, step).model_copy(update={"earlier": earlier, "made_queries": queries})
     child_id = f"{workflow.info().workflow_id}/{loop.state.cycle}-{number}"
     done, result = await _try_task(loop, request, child_id)
     plan = loop.plan.number if loop.plan else 1

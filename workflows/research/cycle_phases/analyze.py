@@ -25,8 +25,8 @@ def collect_known_passages(loop: ResearchLoop) -> list[CandidatePassage]:
     topic, question = loop.state.topics[0].topic.heading, loop.request.question
     remembered, executed = build_inherited_candidates(loop.request.experience, topic)
     loop.state = research_state.record_queries(loop.state, executed)
-    found = [CandidatePassage(topic=topic, query=question, passage=passage) for passage in loop.request.evidence]
-    return [*found, *remembered]
+    initial = [CandidatePassage(topic=topic, query=question, passage=passage) for passage in loop.request.evidence]
+    return [*initial, *remembered]
 
 
 PassageGroups = Sequence[Sequence[PassageRef]]
@@ -70,12 +70,14 @@ async def extend_dossier(loop: ResearchLoop) -> None:
     dossier = loop.state.dossier
     room = loop.request.effort.dossier_tokens - dossier.tokens
     parts = (_build_part(topic, loop.state.decisive.get(topic.topic.heading, ())) for topic in loop.state.topics)
-    found = tuple(part for part in parts if part.passages)
-    if not found or room < 2:
+    new_parts = tuple(part for part in parts if part.passages)
+    if not new_parts or room < 2:
         return
     # All passages are offered again, so the new list of omitted ones is complete.
     request = DossierRequest(
-        dossier=dossier.model_copy(update={"omitted": ()}), found=found, max_tokens=dossier.tokens + room // 2
+        dossier=dossier.model_copy(update={"omitted": ()}),
+        found=new_parts,
+        max_tokens=dossier.tokens + room // 2,
     )
     extended = await loop.clients.execute_activity(
         KnowledgeActivities.extend_dossier, request, summary=f"cycle {loop.state.cycle}"
@@ -103,14 +105,14 @@ def _can_add_topics(loop: ResearchLoop) -> bool:
 
 def merge_groups(first: PassageGroups, second: PassageGroups) -> PassageGroups:
     """Return groups without later ones that contain a passage of an earlier one."""
-    kept: list[Sequence[PassageRef]] = []
-    seen: set[str] = set()
+    disjoint: list[Sequence[PassageRef]] = []
+    grouped: set[str] = set()
     for group in (*first, *second):
         chunks = {passage.chunk for passage in group}
-        if seen.isdisjoint(chunks):
-            kept.append(group)
-        seen |= chunks
-    return kept
+        if grouped.isdisjoint(chunks):
+            disjoint.append(group)
+        grouped |= chunks
+    return disjoint
 
 
 async def request_topic_names(loop: ResearchLoop, groups: PassageGroups) -> None:

@@ -54,10 +54,10 @@ class Dispute:
 
 async def resolve_disputes(context: ReportContext) -> None:
     """Search once for each contradiction, and for each position with both sides; the state receives the outcomes."""
-    contradictions = sorted(context.state.contradictions, key=lambda one: SEVERITIES.index(one.severity))
+    contradictions = sorted(context.state.contradictions, key=lambda pair: SEVERITIES.index(pair.severity))
     disputed = [evidence for evidence in context.state.research.positions if evidence.is_disputed]
     disputes = [
-        *(_read_contradiction(context, found) for found in contradictions),
+        *(_read_contradiction(context, contradiction) for contradiction in contradictions),
         *(_read_position(context, evidence) for evidence in disputed),
     ]
     searches = [await _search(context, dispute, n) for n, dispute in enumerate(disputes)]
@@ -67,8 +67,8 @@ async def resolve_disputes(context: ReportContext) -> None:
     of_contradictions, of_positions = outcomes[: len(contradictions)], outcomes[len(contradictions) :]
     context.update(
         contradictions=tuple(
-            found.model_copy(update={"outcome": outcome})
-            for found, outcome in zip(contradictions, of_contradictions, strict=True)
+            contradiction.model_copy(update={"outcome": outcome})
+            for contradiction, outcome in zip(contradictions, of_contradictions, strict=True)
         ),
     )
     outcome_by_position = dict(zip((evidence.position for evidence in disputed), of_positions, strict=True))
@@ -84,18 +84,20 @@ async def resolve_disputes(context: ReportContext) -> None:
     )
 
 
-def _read_contradiction(context: ReportContext, found: Contradiction) -> Dispute:
+def _read_contradiction(context: ReportContext, contradiction: Contradiction) -> Dispute:
+    a, b, about = contradiction.a, contradiction.b, contradiction.about
+
     async def judge(passages: Sequence[PassageRef]) -> tuple[DisputeSource, ...]:
-        request = DisputeJudgeInput(first=found.a.quote, second=found.b.quote)
+        request = DisputeJudgeInput(first=a.quote, second=b.quote)
         output = await context.clients.models.ask(
-            dispute_judge.ROLE, request, passages, summary=found.about, by_rule=not context.effort.judges_disputes
+            dispute_judge.ROLE, request, passages, summary=about, by_rule=not context.effort.judges_disputes
         )
         return output.found
 
     return Dispute(
-        subject=found.a.quote,
-        query=build_dispute_query(found.a.quote, found.b.quote, found.about),
-        sources=(DisputeSource(citation=found.a, side="a"), DisputeSource(citation=found.b, side="b")),
+        subject=a.quote,
+        query=build_dispute_query(a.quote, b.quote, about),
+        sources=(DisputeSource(citation=a, side="a"), DisputeSource(citation=b, side="b")),
         judge=judge,
     )
 
@@ -120,8 +122,8 @@ def _read_position(context: ReportContext, evidence: PositionEvidence) -> Disput
         subject=evidence.position,
         query=build_dispute_query(evidence.position, evidence.position),
         sources=(
-            *(DisputeSource(citation=one.citation, side="a") for one in evidence.supporting),
-            *(DisputeSource(citation=one.citation, side="b") for one in evidence.contradicting),
+            *(DisputeSource(citation=sided.citation, side="a") for sided in evidence.supporting),
+            *(DisputeSource(citation=sided.citation, side="b") for sided in evidence.contradicting),
         ),
         judge=judge,
         is_exclusive=False,
@@ -153,10 +155,10 @@ async def _decide(context: ReportContext, dispute: Dispute, passages: tuple[Pass
     if isinstance(passages, str):
         reason = f"No primary or newer source was searched for: {passages}."
         return DisputeOutcome(status="not_searched", reason=reason, sources=dispute.sources)
-    known = {source.citation.source for source in dispute.sources}
-    further = [passage for passage in passages if passage.source not in known]
-    found = await dispute.judge(further) if further else ()
-    sources = (*dispute.sources, *found)
+    cited_sources = {source.citation.source for source in dispute.sources}
+    further = [passage for passage in passages if passage.source not in cited_sources]
+    judged = await dispute.judge(further) if further else ()
+    sources = (*dispute.sources, *judged)
     cited = (source.citation.source for source in sources)
     compared = dict.fromkeys((*cited, *(passage.source for passage in further)))
     standings = await context.clients.execute_activity(

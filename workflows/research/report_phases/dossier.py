@@ -32,17 +32,17 @@ async def open_dossier(context: ReportContext) -> None:
     """Search for every part of the question, and fill the dossier with what this and the run have found."""
     state = context.state
     context.report_progress("write", "collecting the passages for the report", "retrieving")
-    personal = (one.passage for one in context.request.experience.personal)
+    personal = (fact.passage for fact in context.request.experience.personal)
     decisive = (*personal, *manuscript.list_sided_passages(state.research.positions))
     parts = await asyncio.gather(*(_find_part(context, topic) for topic in state.topics))
     queries = [*(entry.text for entry in context.parent.feedback_items), *context.unplanned_parts]
     searched = await _search_all(context, queries)
-    found = [
+    additions = [
         *parts,
         PartPassages(heading="", passages=decisive),
         *manuscript.group_by_part(queries, searched, state.topics),
     ]
-    await _extend(context, found, context.effort.dossier_tokens)
+    await _extend(context, additions, context.effort.dossier_tokens)
 
 
 async def add_topics(context: ReportContext, topics: Iterable[Topic]) -> None:
@@ -54,10 +54,10 @@ async def add_passages(context: ReportContext, queries: Sequence[str]) -> bool:
     """Make searches, and add what is found to the dossier; return whether anything is new."""
     if not queries or context.parent.is_finishing:
         return False
-    known = len(context.state.dossier.passages)
-    found = await asyncio.gather(*(_search(context, query, PASSAGES_PER_STEP) for query in queries))
-    await _extend(context, manuscript.group_by_part(queries, found, context.state.topics))
-    return len(context.state.dossier.passages) > known
+    count = len(context.state.dossier.passages)
+    results = await asyncio.gather(*(_search(context, query, PASSAGES_PER_STEP) for query in queries))
+    await _extend(context, manuscript.group_by_part(queries, results, context.state.topics))
+    return len(context.state.dossier.passages) > count
 
 
 async def search_for_gaps(context: ReportContext, gaps: Sequence[Gap]) -> bool:
@@ -66,16 +66,19 @@ async def search_for_gaps(context: ReportContext, gaps: Sequence[Gap]) -> bool:
     The next review reads the searches and the passages of each.
     """
     state = context.state
-    wanted = {gap.query: gap for gap in reversed(gaps) if gap.query.strip() and gap.query not in state.dossier.searches}
-    made = [wanted[query] for query in dict.fromkeys(gap.query for gap in gaps) if query in wanted][:MAX_GAP_SEARCHES]
-    if not made or context.parent.is_finishing:
+    first_gaps: dict[str, Gap] = {}
+    for gap in gaps:
+        if gap.query.strip() and gap.query not in state.dossier.searches:
+            first_gaps.setdefault(gap.query, gap)
+    searched_gaps = list(first_gaps.values())[:MAX_GAP_SEARCHES]
+    if not searched_gaps or context.parent.is_finishing:
         return False
-    queries = [gap.query for gap in made]
-    found = await _search_all(context, queries)
-    known = len(state.dossier.passages)
-    await _extend(context, manuscript.group_by_part(queries, found, context.state.topics, made))
-    new = len(context.state.dossier.passages) - known
-    first_new = state.first_new or (known + 1 if new else 0)
+    queries = [gap.query for gap in searched_gaps]
+    results = await _search_all(context, queries)
+    count = len(state.dossier.passages)
+    await _extend(context, manuscript.group_by_part(queries, results, context.state.topics, searched_gaps))
+    new = len(context.state.dossier.passages) - count
+    first_new = state.first_new or (count + 1 if new else 0)
     listed = ", ".join(f"“{query}”" for query in queries)
     context.add_decisions(
         [f"Searched for what the report lacked ({new} new passage{'' if new == 1 else 's'}): {listed}."]
@@ -93,8 +96,8 @@ async def _find_part(context: ReportContext, topic: Topic) -> PartPassages:
     """Return the passages of a part: results of queries, those of its own search, and those of the research."""
     request, state = context.request, context.state
     limits = request.limits
-    known = {entry.topic.heading: entry for entry in state.research.topics}
-    findings = known.get(topic.heading, TopicState(topic=topic))
+    states = {entry.topic.heading: entry for entry in state.research.topics}
+    findings = states.get(topic.heading, TopicState(topic=topic))
     is_whole = topic.question == request.question
     # The run has searched for the whole question: a smaller search with the same words finds nothing else.
     is_searched = (
@@ -107,7 +110,7 @@ async def _find_part(context: ReportContext, topic: Topic) -> PartPassages:
         else await _search(context, topic.question, limits.passages_per_section, findings.topic.hypothetical_answer)
     )
     decisive = (*request.query_results, *state.research.decisive.get(topic.heading, ()), *topic.passages)
-    personal = tuple(one.passage for one in request.experience.personal)
+    personal = tuple(fact.passage for fact in request.experience.personal)
     passages = manuscript.order_part_passages(
         decisive,
         direct or (request.evidence if is_whole else ()),
@@ -135,12 +138,12 @@ async def _search(
     return await context.clients.knowledge.search(search)
 
 
-async def _extend(context: ReportContext, found: Sequence[PartPassages], max_tokens: int | None = None) -> None:
+async def _extend(context: ReportContext, additions: Sequence[PartPassages], max_tokens: int | None = None) -> None:
     """Add passages to the dossier, up to some tokens; without a limit `ADDED_SHARE` of a full dossier."""
     dossier = context.state.dossier
     request = DossierRequest(
         dossier=dossier,
-        found=tuple(part for part in found if part.passages or part.gap),
+        found=tuple(part for part in additions if part.passages or part.gap),
         corpora=context.request.corpora,
         max_tokens=max_tokens or dossier.tokens + int(context.effort.dossier_tokens * ADDED_SHARE),
     )

@@ -24,8 +24,8 @@ async def gather(context: ReportContext) -> None:
     spiral_request = SpiralRequest(
         **dict(current), effort=effort, outline=outline, outline_number=number, progress=progress
     )
-    child_id, known = f"{request.run}/spiral", len(spiral_request.feedback)
-    async with parent.run_child(SpiralWorkflow.run, spiral_request, child_id, request.question, known) as child:
+    child_id, feedback = f"{request.run}/spiral", len(spiral_request.feedback)
+    async with parent.run_child(SpiralWorkflow.run, spiral_request, child_id, request.question, feedback) as child:
         research: SpiralResult = await child
     context.clients.progress.report_end_of(research.progress)
     parent.failure = research.failure

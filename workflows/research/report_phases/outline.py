@@ -58,8 +58,8 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
             clauses = [add_subject(clause, request.question) for clause in list_clauses(request.question)]
             explored = await asyncio.gather(*(_explore(context, clause, ()) for clause in clauses))
             sub_questions = ()
-    found = [request.evidence, *(part.evidence for part in explored)]
-    evidence = manuscript.order_across_sources(found, PASSAGES_PER_DOCUMENT)
+    rankings = [request.evidence, *(part.evidence for part in explored)]
+    evidence = manuscript.order_across_sources(rankings, PASSAGES_PER_DOCUMENT)
     max_topics = max(1, effort.sections - effort.reserved_sections)
     output: outliner.Outline = await context.clients.models.ask(
         outliner.ROLE,

@@ -42,7 +42,7 @@ async def _find_contradictions(context: ReportContext) -> None:
     """Find statements of the dossier and on both sides of a position that contradict each other."""
     sided = manuscript.list_sided_passages(context.state.research.positions)
     passages = manuscript.add_new_passages(context.state.dossier.passages, sided)
-    found = await context.clients.execute_activity(
+    contradictions = await context.clients.execute_activity(
         KnowledgeActivities.find_contradictions, passages, summary=f"{len(passages)} passages"
     )
-    context.update(contradictions=manuscript.merge_contradictions(found, context.state.contradictions))
+    context.update(contradictions=manuscript.merge_contradictions(contradictions, context.state.contradictions))

@@ -54,7 +54,7 @@ async def _write(context: ReportContext) -> None:
     text = await _write_or_compose(context)
     context.state = context.state.with_text(text, feedback)
     context.update(is_reviewed=False)
-    searching = search_for_gaps(context, [one.gap for one in list_absences(text)])
+    searching = search_for_gaps(context, [absence.gap for absence in list_absences(text)])
     await context.try_step(searching, False, "The documents were not searched for what is open")
 
 
@@ -76,9 +76,9 @@ async def write_added_sections(context: ReportContext) -> None:
         context.report_progress("write", topics="drafting")
         await add_topics(context, [topic for topic in context.state.topics if topic.heading in missing])
         context.update(written_topics=context.state.written_topics.union(missing))
-        if found := [heading for heading in missing if context.state.dossier.parts.get(heading)]:
-            added = await _ask_writer(context, found)
-            sections = [part for part in added.parts if part.kind == "section" and part.heading in found]
+        if headings := [heading for heading in missing if context.state.dossier.parts.get(heading)]:
+            added = await _ask_writer(context, headings)
+            sections = [part for part in added.parts if part.kind == "section" and part.heading in headings]
             text = manuscript.insert_sections(context.state.topics, context.state.text, sections)
             context.state = context.state.with_text(text, {})
         context.apply_pending_outline()
@@ -87,8 +87,8 @@ async def write_added_sections(context: ReportContext) -> None:
 def _list_missing(context: ReportContext) -> tuple[str, ...]:
     """Return the headings of topics that were added since the report was written."""
     state = context.state
-    known = {*state.written_topics, *state.text.sections}
-    return tuple(topic.heading for topic in state.topics if topic.heading not in known) if state.revisions else ()
+    written = {*state.written_topics, *state.text.sections}
+    return tuple(topic.heading for topic in state.topics if topic.heading not in written) if state.revisions else ()
 
 
 async def _ask_writer(context: ReportContext, additions: Sequence[str] = (), *, by_rule: bool = False) -> ReportText:
@@ -107,9 +107,9 @@ async def _ask_writer(context: ReportContext, additions: Sequence[str] = (), *, 
 async def _revise(context: ReportContext, critiques: Sequence[Critique]) -> None:
     """Search for what critiques ask for, and have the report edited to meet them."""
     context.report_progress("refine", critiques[0].critique if critiques else "", "reviewing")
-    stated = {one.gap.query: one.gap for one in list_absences(context.state.text)}
-    wanted = [stated.get(critique.query, Gap(query=critique.query)) for critique in critiques]
-    is_new = await search_for_gaps(context, wanted)
+    stated = {absence.gap.query: absence.gap for absence in list_absences(context.state.text)}
+    gaps = [stated.get(critique.query, Gap(query=critique.query)) for critique in critiques]
+    is_new = await search_for_gaps(context, gaps)
     if not is_new and all(critique.origin == "reflector" and critique.query for critique in critiques):
         return
     failure = "The report was not improved further"
@@ -124,8 +124,8 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
     # Considered even if the review fails: otherwise the report would be revised again and again.
     context.state = context.state.with_text(state.text, feedback)
     # Searches are listed with what they have found; only a reason beyond that is a request.
-    asked = [one for one in critiques if one.critique != manuscript.describe_search(one.query)]
-    reasons = (f"{one.topic}: {one.critique}" if one.topic else one.critique for one in asked)
+    requested = [one for one in critiques if one.critique != manuscript.describe_search(one.query)]
+    reasons = (f"{one.topic}: {one.critique}" if one.topic else one.critique for one in requested)
     requests = dict.fromkeys((*reasons, *feedback))
     output = await context.clients.models.ask(
         report_reviewer.ROLE,
@@ -136,7 +136,7 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
             searches={query: state.dossier.searches[query] for query in state.searches},
             first_new=state.first_new,
             earlier_critiques=tuple(
-                one for one in state.reviews if one not in {critique.critique for critique in asked}
+                one for one in state.reviews if one not in {critique.critique for critique in requested}
             ),
             may_search=state.revisions < context.max_revisions and not context.parent.is_finishing,
             running_low=context.parent.control.running_low,
@@ -176,9 +176,9 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
 def _match_feedback(context: ReportContext) -> Mapping[str, tuple[str, ...]]:
     """Return the headings that feedback concerns, by the text of feedback that no version considers yet."""
     headings = [topic.heading for topic in context.state.topics]
-    known = context.state.considered_feedback
+    considered = context.state.considered_feedback
     items = context.parent.feedback_items
-    return {entry.text: match_headings(entry, headings) for entry in items if entry.text not in known}
+    return {entry.text: match_headings(entry, headings) for entry in items if entry.text not in considered}
 
 
 def _describe_report(context: ReportContext) -> ReportWriterInput:

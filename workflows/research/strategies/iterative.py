@@ -16,11 +16,11 @@ async def search_in_rounds(session: SearchSession) -> None:
     query, best = session.task.step.query, tuple[ChunkId, ...]()
     max_rounds = min(MAX_ROUNDS, session.task.max_hops) if session.task.limits.has_model else MAX_ROUNDS
     for number in range(1, max_rounds + 1):
-        before, known = best, len(session.found)
+        before, count = best, len(session.found)
         await session.search(query)
         ranked = [retrieved.passage for retrieved in session.rank_passages()]
         best = tuple(passage.chunk for passage in ranked[:TOP_PASSAGES])
-        if len(session.found) == known or has_converged(before, best) or session.is_stopped() or number == max_rounds:
+        if len(session.found) == count or has_converged(before, best) or session.is_stopped() or number == max_rounds:
             return
         if not (query := await session.refine_query(ranked, "reword")):
             return

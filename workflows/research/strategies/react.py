@@ -60,9 +60,9 @@ class ReActLoop:
         self.descriptions = tuple(tool.describe() for tool in self.tools.values())
         models = {name: tool.arguments for name, tool in self.tools.items()}
         for number in range(1, MAX_STEPS + 1):
-            if self.session.is_stopped() or (left := self._count_steps_left(number)) < 1:
+            if self.session.is_stopped() or (remaining := self._count_steps_left(number)) < 1:
                 return
-            proposal = await self._propose_step(left)
+            proposal = await self._propose_step(remaining)
             if proposal == NO_ACTION:
                 return
             decision = validate_action(proposal.proposed_action, models, self.steps_by_call, len(self.context.passages))
@@ -76,9 +76,9 @@ class ReActLoop:
         session = self.session
         if not session.found:
             await session.search(session.task.step.query)
-        seen = list(self.context.passages.values())
+        passages = list(self.context.passages.values())
         if numbers := extract_citations(session.answer):
-            session.add_ranking([seen[number - 1] for number in numbers])
+            session.add_ranking([passages[number - 1] for number in numbers])
 
     def _count_steps_left(self, number: int) -> int:
         """Return the number of possible steps from step `number` on; a tool that asks a model uses answers as well."""
@@ -87,7 +87,7 @@ class ReActLoop:
             return steps
         return min(steps, max_answers - count_answers(self.session.clients.record.usage))
 
-    async def _propose_step(self, left: int) -> ReactOutput:
+    async def _propose_step(self, remaining: int) -> ReactOutput:
         """Ask the role for the next step."""
         session = self.session
         step = session.task.step
@@ -99,7 +99,7 @@ class ReActLoop:
                 tools=self.descriptions,
                 resources=self.context.describe_resources(),
                 transcript=self.transcript,
-                steps_left=left,
+                steps_left=remaining,
             ),
             summary=f"{step.query}, step {len(session.steps) + 1}",
         )

@@ -38,8 +38,8 @@ async def look_up_term(context: ToolContext, arguments: LookupArguments) -> Obse
     if not reply.matches:
         return Observation(problem=f"{arguments.term!r} occurs in none of these documents: search for it")
     passages = _rate_matches(context, reply)
-    known = context.get_passage_numbers(passages)
-    lines = [f"[{known[match.passage.chunk]}] {match.sentence}" for match in reply.matches]
+    passage_numbers = context.get_passage_numbers(passages)
+    lines = [f"[{passage_numbers[match.passage.chunk]}] {match.sentence}" for match in reply.matches]
     count = f"{reply.count} sentence(s) have it; these come first." if reply.count > len(lines) else ""
     return observe_lines([*filter(None, (count,)), *lines], passages, QUOTED_RELIABILITY)
 

@@ -18,7 +18,7 @@ class ReadResourceArguments(ToolArguments):
 
 async def read_resource(context: ToolContext, arguments: ReadResourceArguments) -> Observation:
     """Read a resource that a server of the run lists, and return its passages on the task."""
-    listed = {(one.server, one.uri): one for one in context.mcp_resources}
+    listed = {(entry.server, entry.uri): entry for entry in context.mcp_resources}
     resource = listed.get((arguments.server, arguments.uri))
     if resource is None:
         names = ", ".join(f"{uri} of {server}" for server, uri in sorted(listed)[:20])

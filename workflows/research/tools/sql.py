@@ -21,10 +21,10 @@ async def query_tables(context: ToolContext, arguments: SqlArguments) -> Observa
     """Run the given statement, or let the SQL writer write one for the question."""
     if not arguments.statement.strip():
         questions = context.create_table_questions(arguments.question)
-        found = await questions.query()
-        if not found and questions.unexpressed:
+        passages = await questions.query()
+        if not passages and questions.unexpressed:
             return Observation(problem=f"no query was written: {questions.unexpressed}")
-        return await context.observe_passages(found, arguments.question, 1.0)
+        return await context.observe_passages(passages, arguments.question, 1.0)
     task = context.task
     request = QueryRequest(
         sql=arguments.statement,

@@ -63,7 +63,7 @@ def _describe(claim: Claim, cited: CiteReply, numbers: Mapping[ChunkId, int], op
         return [f"{REFUTED}: {claim.text}", *format_quotes(cited.refuting or claim.citations, numbers)]
     if cited.supporting:
         sides = (("For", cited.supporting), ("Against", cited.refuting))
-        quotes = (f"{side}: {quote}" for side, found in sides for quote in format_quotes(found, numbers))
+        quotes = (f"{side}: {quote}" for side, citations in sides for quote in format_quotes(citations, numbers))
         return [f"{DISPUTED}: {claim.text}", *quotes]
     return [f"{open_verdict}: {claim.text}", *format_quotes(claim.citations, numbers)]
 
