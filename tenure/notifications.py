@@ -35,6 +35,7 @@ COMMAND_TIMEOUT_SECONDS = 60.0
 
 _PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "SHELL")
 """Variables of the worker that a command receives: none of its keys."""
+# Request Timeout, Too Early, Too Many Requests; each 5xx is transient as well.
 _TRANSIENT_STATUSES = (408, 425, 429)
 _MAX_OUTPUT_CHARS = 200
 

@@ -10,8 +10,10 @@ from pathlib import Path
 PRIVATE_UMASK = 0o077
 """Mask of every process that writes into a home."""
 
+# 256 bits.
 SECRET_BYTES = 32
 _MAX_SECRET_BYTES = 1024
+# Permissions of the group and of all others.
 _OTHERS = 0o077
 _EXEMPT = frozenset({"sandbox", "versions"})
 """Folders of a home whose contents programs of another user read: packages and source code, and no data."""

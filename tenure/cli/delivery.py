@@ -12,6 +12,7 @@ from tenure.contracts.result.result import Result, ResultStatus
 from tenure.runs.errors import InvalidRequest, Unreachable
 from tenure.runs.reading import render_content
 
+# A run that worked and proves nothing; 1 is a failure, and argparse exits with 2 for wrong arguments.
 UNPROVED = 3
 EXIT_CODES: dict[ResultStatus, int] = {
     "done": 0,

@@ -34,6 +34,7 @@ DISK_RESERVE_BYTES: Final = 1 << 30
 
 _STALL_TIMEOUT_SECONDS: Final = 60.0
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+# Fragment of a URL: "…/model.gguf#sha256=…".
 _DIGEST: Final = re.compile(r"sha256=([0-9a-fA-F]{64})")
 
 Report = Callable[[str], None]

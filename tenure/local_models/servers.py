@@ -27,6 +27,7 @@ SEARCH_TIMEOUT_SECONDS: Final = 0.3
 MAX_REPLY_BYTES: Final = 256 * 1024
 MAX_SHOWN_MODELS: Final = 5
 
+# "qwen3:8b", "org/model-GGUF:Q4_K_M"; the name is shown in a command, so nothing that a shell interprets.
 _NAME: Final = re.compile(r"[A-Za-z0-9/._][A-Za-z0-9/._:@+=,-]{0,199}")
 # Such as nomic-embed-text, all-minilm, bge-m3, multilingual-e5-large, whisper-1; `auto` is no model for Tenure.
 _NOT_CHAT: Final = re.compile(

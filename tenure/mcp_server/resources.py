@@ -33,6 +33,7 @@ TEMPLATES = (
 """Suffix, name, meaning and media type of the resources of a run."""
 
 _WITH_REPORT = ("done", "finished_early", "cancelled", "no_evidence", "failing_tests")
+# "…/RUN" and "…/RUN/trace".
 _RUN = re.compile(rf"{re.escape(RUNS_URI)}/([^/?#]+)(/[a-z]+)?")
 
 

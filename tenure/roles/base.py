@@ -193,6 +193,7 @@ _TEMPLATE_MARKERS = re.compile(
     re.IGNORECASE,
 )
 """Delimiters of chat templates, which some model servers accept inside a message."""
+# Tags of our prompts in a text that is read: "</passage>", "< Document title=…>", but not "<b>".
 _MARKERS = re.compile(
     r"[<\uff1c\u2039]\s*/?\s*(passage|document|evidence|draft|specification|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
     r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|tasks?|outline|latent_topics|open_points|sub_questions?|earlier_questions|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",

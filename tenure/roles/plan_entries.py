@@ -35,14 +35,21 @@ _ENTRY = re.compile(
     r"(?:_TO_OUTLINE|_TOPIC|_HUMAN)?(?=[ \t*`:–—-]|$)(?P<rest>[^\n]{0,4000})",
     re.MULTILINE,
 )
+# "- or by: react", "Mode: hybrid", "assumed: version 4".
 _OPTION = re.compile(r"^[ \t]*(?:[-*•][ \t]*)?(or by|or|by|mode|assumed)[ \t]*:[ \t]*(\S[^\n]{0,1000})$", re.IGNORECASE)
+# The topic of "SEARCH s1 [Bread]: query".
 _TOPIC = re.compile(r"\[([^\[\]\n]{1,300})\]")
 # "s1 [Bread] after s0: query", "s1 – query".
 _QUERY = re.compile(r":|(?<=\s)[–—-](?=\s)")
+# The steps of "s3 [Bread] after s1, s2 and s0: query".
 _AFTER = re.compile(r"\bafter[ \t]+([\w., \t]{1,200})")
+# Names of steps and strategies: "s1", "multi_hop".
 _NAME = re.compile(r"[^\W\d]\w{0,39}")
+# Numbers of passages in "READ s2 12 [Bread]", but not that of the step.
 _NUMBER = re.compile(r"(?<!\w)\d{1,4}(?!\w)")
+# "**CONTINUE** – rye is missing", ": FINISH".
 _CHOICE = re.compile(r"\A\W{0,4}(CONTINUE|FINISH)\b\W{0,4}")
+# "**[Bread]**: partly", as it begins an entry.
 _HEADING = re.compile(r"\A[ \t*`:]{0,4}\[([^\[\]\n]{1,300})\]")
 # "[Bread]: answered", "Costs: **partly** – prices of salt"; a part that is answered has nothing missing.
 _ANSWERED = re.compile(r"\A(?:\[[^\]\n]{1,300}\]|[^:–—\n]{0,300}?)[ \t]?[:–—-][ \t*`]{0,4}answered\b", re.IGNORECASE)

@@ -28,10 +28,15 @@ _ENTRY = re.compile(
 )
 # "2 premise: text", "2 premise – text"; a colon in a link ("via Dune: Part Two") ends it.
 _HEAD_END = re.compile(r":|(?<=\s)[–—-](?=\s)")
+# The step in "2 inference after 1: text".
 _NUMBER = re.compile(r"\d{1,3}")
+# The kind in "2 inference after 1": a name of `StepKind`, or no word that counts.
 _KIND = re.compile(r"[a-z]{3,20}")
+# "after 1, 2 and 4".
 _AFTER = re.compile(r"\bafter\b((?:[ \t,&]{1,3}(?:and[ \t])?\d{1,3}){1,12})")
+# The link of "2 hop after 1 via Dune: Part Two".
 _LINK = re.compile(r"\bvia[ \t]+([^\n]{1,400})")
+# "0.7 text", "**80 %** text".
 _SCORE = re.compile(r"\A[^\w\n]{0,4}(\d{1,3}(?:\.\d{1,4})?)[ \t]?(%?)")
 _KINDS: Final = frozenset(get_args(StepKind))
 

@@ -32,9 +32,11 @@ _ENTRY = re.compile(
     r"(?P<rest>[^\n]{0,4000})",
     re.MULTILINE,
 )
+# The sentence of "[14]: text", "14. text" and "14 – text".
 _NUMBER = re.compile(r"\A[^\w\n]{0,4}\d{1,4}[ \t]?[\]*`:.)–—-]{0,4}")
 _NUMBERS = re.compile(r"\A[^\w\n]{0,4}\d{1,4}(?:(?:[-–]|[ \t]?[,;][ \t]?|[ \t]|[ \t]and[ \t])\d{1,4}(?![.\d])){0,60}")
 """Numbers of several sentences: "14, 17 and 18", "20-22"."""
+# "refuted, 0.9", "Neutral".
 _VERDICT = re.compile(r"\b(refuted|neutral)\b(?:\W{1,3}([01](?:\.\d+)?))?", re.IGNORECASE)
 # "Clustering – REWRITE: it repeats …", "Brokers: SEARCH, because …"; the action is the first such word in capitals.
 _ACTION = re.compile(r"[ :*`–—-]{0,6}\b(NONE|REWRITE|SEARCH)\b[ ,;:*`–—-]{0,6}")
@@ -42,7 +44,9 @@ _ACTION = re.compile(r"[ :*`–—-]{0,6}\b(NONE|REWRITE|SEARCH)\b[ ,;:*`–—-
 _CONFLICT = re.compile(
     r"\A[^\w\n]{0,4}(\d{1,4})[^\w\n]{1,6}(?:and[^\w\n]{1,4})?(\d{1,4})[\]*`:, –—-]{0,6}(?:(low|medium|high)\b)?"
 )
+# Words of a passage in “…”, "…" or «…».
 _QUOTED = re.compile(r"[“”\"«]([^“”\"«»\n]{3,600})[“”\"»]")
+# "**partly** – the price of salt".
 _ANSWERED = re.compile(r"\A[ *`:]{0,4}(yes|partly|no)\b[ *`:–—-]{0,6}")
 
 

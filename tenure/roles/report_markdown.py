@@ -37,9 +37,11 @@ _MARK = re.compile(rf"\s?\[(?P<symbols>{_SYMBOLS})\](?!\()")
 _EMPHASISED_STOP = re.compile(r"([.!?]{1,3})(\*{1,3}|_{1,3})(?=[\s\[]|\Z)")
 # A mark after the full stop belongs to the sentence before it: "It is so. [3] Then".
 _STOP_BEFORE_MARKS = re.compile(rf"(?<![.!?])([.!?]{{1,3}}[\"”’)]{{0,2}})((?:\s?\[{_SYMBOLS}\](?!\()){{1,8}})")
+# "**Cost**", "_a b_", as the whole text.
 _EMPHASISED = re.compile(r"\A(\*{1,3}|_{1,3})((?:(?!\1).)+)\1\Z")
 # "**Memory and disk.**" before a list, or "**Cost**." before its sentences: up to eight words.
 _LABEL = re.compile(r"\A(\*\*|__)((?:(?!\1)\S)+(?:\s(?:(?!\1)\S)+){0,7})\1[.:]?\Z")
+# "`dict[3]`", in which nothing is a mark.
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
 # "(search: sync interval cost)" after something that is not known.
 _SEARCH = re.compile(r"\s?\(\s?search:((?:[^()]|\([^()]{0,100}\)){3,300})\)", re.IGNORECASE)

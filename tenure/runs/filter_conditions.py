@@ -7,7 +7,9 @@ from datetime import date
 from tenure.contracts.evidence.filters import FILTER_FIELDS, Filter, FilterValue
 from tenure.runs.errors import InvalidRequest
 
+# "language=en", "date >= 2024-05".
 _CONDITION = re.compile(r"\s*([a-z]+)\s*(>=|<=|=)\s*(.+?)\s*", re.DOTALL)
+# "2024", "2024-05", "2024-05-31".
 _DATE = re.compile(r"\d{4}(?:-\d{2}){0,2}")
 _MAX_VALUES = 20
 

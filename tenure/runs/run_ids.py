@@ -16,6 +16,7 @@ from tenure.runs.errors import InvalidRequest
 DEFAULT_CORPUS = "manual"
 """Corpus of this repository's `docs/`, used by default."""
 
+# "notes", "papers-2024.v2"; a part of paths and of SQL names, so no slash and no space.
 _CORPUS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MAX_RUN_LENGTH = 200
 

@@ -7,6 +7,7 @@ from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import StartRequest
 from tenure.settings.web import WebSettings
 
+# "example.org", "-ads.example.org" (excluded), "bücher.example".
 _DOMAIN = re.compile(r"-?(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)*[^\W_](?:[\w-]{0,61}[^\W_])?")
 
 

@@ -24,6 +24,7 @@ from tenure.settings.home import ConnectionSettings
 ENCODING = b"binary/tenure-aes-gcm"
 """Value of the metadata field `encoding` of encrypted payloads."""
 
+# The length for which AES-GCM needs no hashing of the nonce: NIST SP 800-38D, section 7.1.
 NONCE_BYTES = 12
 
 _KEY_ID = "tenure-key-id"

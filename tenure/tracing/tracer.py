@@ -31,6 +31,7 @@ SERVICE: Final = "tenure"
 SHUTDOWN_TIMEOUT_SECONDS: Final = 3.0
 """Time for the last spans to arrive when the worker stops."""
 
+# Version 00 of https://www.w3.org/TR/trace-context/: "00-" with the ids of trace and span, and flags.
 _TRACEPARENT: Final = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _KINDS: Final = {"server": trace.SpanKind.SERVER, "client": trace.SpanKind.CLIENT}
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from tenure.algorithms.text.printable import collapse_spaces, flatten
 from tenure.report.layout.tree import InlineNode, Line, SpanFormat, TextSpan
 
+# "a `b` c", but not the double backticks of "``b``".
 _CODE = re.compile(r"(?<!`)`(?!`)([^`]+)`(?!`)")
 
 _FORMATTED = re.compile(

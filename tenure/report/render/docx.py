@@ -51,6 +51,7 @@ _ACCENT: Final = RGBColor(0x14, 0x60, 0x7B)
 _CODE_FONT: Final = "Consolas"
 _CODE: Final = "Code"
 _EXCERPT: Final = "Excerpt"
+# Characters that XML 1.0 forbids, such as "\x00": https://www.w3.org/TR/xml/#charsets
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

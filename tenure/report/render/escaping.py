@@ -30,6 +30,7 @@ _ACTIVE = re.compile(
 
 _LINE_START = re.compile(r"(?=[#>+=|~*-]|\[.*\]:|\[[ xX]\]\s)")
 """Beginning of a block: `# x`, `> x`, `- x`, `| x |`, `~~~`, `===`, a link definition `[x]: y`, a task `[ ] x`."""
+# "1. x" and "2024) x" would begin a numbered list.
 _NUMBERED_START = re.compile(r"(\d{1,9})(?=[.)](\s|$))")
 
 

@@ -22,10 +22,14 @@ from tenure.report.sources.links import format_path, is_web
 MAX_LABEL_WORDS = 4
 """Maximum number of title words in a label without an author."""
 
+# Parts of an author that are no name: "<ada@example.org>", "(editor)", "ada@example.org".
 _ASIDE = re.compile(r"<[^<>]*+>|\([^()]*+\)|(?<![^\s>)])[^\s@<>()]++@\S+")
+# Several authors: "Ada Miller; Ben Rye", "A & B", "A and B".
 _BETWEEN = re.compile(r";|\n|&|\band\b")
 _PARTICLES = frozenset("da de del della den der di do dos du la le ten ter van von zu".split())
+# 1400 to 2199: "May 1848", but not "20240501" or "1050 pages".
 _YEAR = re.compile(r"(?<!\d)(1[4-9]\d\d|20\d\d|21\d\d)(?!\d)")
+# Words of a title that a label may have: "Baking of rye" has "Baking".
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _TEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_"},

@@ -21,8 +21,11 @@ MIN_FOLDER_PARTS = 3
 EDGE_WORDS = 6
 """Number of words at either end of a long quote."""
 
+# Characters that would end a link in one of the formats.
 _FORBIDDEN = re.compile(r"[\s<>\"'\\`\x00-\x1f\x7f]")
+# "## Heading", "> quote", "- item", "1. item" and several of them: "> - item".
 _LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,9}[.)]\s+)+")
+# "[text](url)" and "![alt](url)", of which the text stays, "**strong**" and "`code`", but not "2 * 3".
 _INLINE_MARKS = re.compile(r"!?\[([^\[\]]*+)\]\((?:[^()]|\([^()]*+\))*+\)|(?<!\w)[*_`~]+(?=\S)|(?<=\S)[*_`~]+(?!\w)")
 
 

@@ -46,6 +46,7 @@ TOOL_DESCRIPTIONS: Mapping[PlanStepKind, str] = {
 """Descriptions of steps that use a tool instead of a search."""
 _PROGRAM = "analysis.py"
 """Name of a traced program in the differences between its versions."""
+# "2026-11-26T09:30:00.123+00:00" without ".123".
 _MILLISECONDS = re.compile(r"\.\d{3}(?=[+Z])")
 
 

@@ -23,10 +23,12 @@ COLOURS: Final[Mapping[CallKind, str]] = {
 }
 """Fill of a bar by the subject of its call; a class of the same name allows style sheets to replace it."""
 
+# Sizes of the drawing are in pixels of its view box.
 WIDTH: Final = 960
 _LABELS, _ROW, _BAR, _HEAD, _TOKENS, _FOOT = 230, 20, 12, 18, 90, 34
 _INK, _GREY, _PALE = "#1f6f8b", "#5f6b73", "#d9e2e6"
 _MAX_LABEL: Final = 34
+# Seconds between two ticks: the first that makes at most ten of them, so 5 for a run of 42 s.
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400)
 _MAX_TICKS: Final = 10
 

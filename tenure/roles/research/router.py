@@ -67,12 +67,14 @@ class RouterOutput(RoleOutput):
     """The expression of a calculation whose numbers the request names; empty for none."""
 
 
+# "Write me a function that …", "Fix this bug", and any fenced code; up to 60 characters between verb and noun.
 _CODE_REQUEST = re.compile(
     r"\b(?:write|implement|code|create|build|generate|program|refactor|debug|fix|repair)\b[^.?!]{0,60}?"
     r"\b(?:function|script|program|class|module|method|code|unit tests?|tests|parser|regex|query|cli|bug|algorithm)\b"
     r"|```",
     re.IGNORECASE,
 )
+# "How do I write a parser?" asks, and requests no program.
 _QUESTION_START = re.compile(
     r"^\s*(?:what|why|how|when|where|who|which|is|are|does|do|did|explain|compare|describe)\b", re.IGNORECASE
 )

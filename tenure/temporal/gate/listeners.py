@@ -18,6 +18,7 @@ from tenure.temporal.gate.sockets import get_socket_address
 ROOT = 0
 """User id of root, which forwards ports for users."""
 
+# Connections that the kernel holds until they are accepted.
 _BACKLOG = 256
 
 

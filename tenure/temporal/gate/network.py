@@ -13,8 +13,11 @@ import struct
 import sys
 from pathlib import Path
 
+# CLONE_NEWUSER and CLONE_NEWNET of <linux/sched.h>.
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
+# PR_SET_PDEATHSIG of <linux/prctl.h>.
 _SET_PARENT_DEATH_SIGNAL = 1
+# SIOCSIFFLAGS of <linux/sockios.h>, with IFF_UP and IFF_RUNNING of <linux/if.h>.
 _SET_INTERFACE_FLAGS = 0x8914
 _UP_AND_RUNNING = 0x1 | 0x40
 

@@ -24,6 +24,7 @@ MODEL_GRACE_SECONDS: Final = 5.0
 LOAD_TIMEOUT_SECONDS: Final = 600.0
 """Time for loading a model from a slow disk."""
 
+# llama.cpp: "llama_model_load: error loading model: unknown model architecture: 'x'".
 _LOAD_ERROR: Final = re.compile(r"error loading model: (.*)")
 
 

@@ -32,6 +32,7 @@ KILL_TIMEOUT_SECONDS = 10.0
 _PASSED_ON = ("HOME", "LANG", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 """Variables that a process without settings keeps, in addition to the locale."""
 
+# Colours of a log, such as "\x1b[31m".
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TAIL = 64 * 1024
 
