@@ -96,7 +96,6 @@ def parse_request(kind: type[R], values: Mapping[str, Any]) -> R:
 
 
 def _take(name: str, annotation: Any, values: Mapping[str, Any]) -> Any:
-    """Return the value of a parameter."""
     if hasattr(annotation, "model_fields"):
         return parse_request(annotation, values)
     if is_dataclass(annotation):

@@ -280,7 +280,6 @@ def _add_steering(program: _Group) -> None:
 
 
 def _add_batches(program: _Group) -> None:
-    """Add the commands of batches."""
     batch = program.add_group("batch", "ask many questions")
     about = "ask the questions of a file: .jsonl, .csv or lines"
     _add_detach(batch.add("start", "batches:start", about, "FILE", options=[BatchOptions]))
@@ -337,7 +336,6 @@ def _add_corpora(program: _Group) -> None:
 
 
 def _add_memories(program: _Group) -> None:
-    """Add the commands of memories."""
     memory = program.add_group("memory", "write, edit, list, search, forget or export memories")
     add = memory.add("add", "memory:add", "store a memory", "TEXT")
     add.add_argument("--kind", choices=get_args(WritableKind), help="kind of the memory (default: by its text)")

@@ -47,7 +47,6 @@ def _build_request(request: RunRequest, body: ForkBody, settings: ChatModelSetti
 
 
 def _add_feedback(origin: ForkOrigin, feedback: str) -> ForkOrigin:
-    """Return the origin with feedback for the fork."""
     if not feedback.strip():
         return origin
     items = (*origin.checkpoint.feedback, Feedback(text=feedback.strip()))

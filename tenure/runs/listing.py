@@ -122,7 +122,6 @@ async def _describe_archived(run: RunDescription, converter: DataConverter) -> R
 
 
 def _build_query(chosen: RunFilter) -> str:
-    """Return the query for the requested runs."""
     conditions = [f"WorkflowType = '{AGENT_WORKFLOW}'"]
     if chosen.owner:
         conditions.append(f"{OWNER.name} = {_quote(chosen.owner)}")

@@ -205,7 +205,6 @@ def _build_endpoint(service: Service, operation: ApiOperation) -> Callable[[Requ
 
 
 async def _read_arguments(request: Request, operation: ApiOperation) -> dict[str, Any]:
-    """Return the arguments of the function of an operation."""
     arguments: dict[str, Any] = dict(request.path_params)
     if operation.request is None:
         return arguments

@@ -56,7 +56,6 @@ def build_description(origin: str) -> dict[str, Any]:
 
 
 def _describe(operation: ApiOperation, references: Any) -> dict[str, Any]:
-    """Return the description of an operation."""
     parameters: list[dict[str, Any]] = []
     if operation.request is not None and operation.method == "GET":
         kind = operation.request[1]

@@ -241,7 +241,6 @@ def get_run_path(run_id: str) -> str:
 
 
 async def _read_form(request: Request) -> Form:
-    """Return the fields of a form."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise InvalidRequest("the body must be a form")
     try:
@@ -270,7 +269,6 @@ def _redirect(path: str) -> Response:
 
 
 def _render(template: str, code: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response:
-    """Return a page."""
     return Response(_environment().get_template(template).render(**values), code, media_type="text/html")
 
 

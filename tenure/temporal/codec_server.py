@@ -185,7 +185,6 @@ class CodecServer:
     async def _answer(
         self, request: Request, change: Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
     ) -> Response:
-        """Return changed payloads."""
         async with self._slots:
             body = await request.body()
             try:

@@ -220,7 +220,6 @@ class TableQuestions:
         return Computation(passages, artifacts)
 
     def _describe_program(self, program: AnalystOutput, outcome: SandboxOutcome | None, problem: str) -> TracedProgram:
-        """Return the record of a program."""
         return TracedProgram(
             wanted=self.open_computation,
             shows=program.shows,

@@ -137,7 +137,6 @@ async def unwatch(service: Service, corpus: CorpusName, output: Output) -> None:
 
 
 def _print_report(report: IngestReport) -> None:
-    """Print the report of an ingestion."""
     print_line(
         f"corpus {report.corpus}: {format_count(report.files, 'file')} ({report.added} new, {report.changed} changed, "
         f"{report.unchanged} unchanged, {report.removed} removed, {report.skipped_total} skipped), "

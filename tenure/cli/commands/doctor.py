@@ -274,7 +274,6 @@ def _check_local_server(server: LocalServer) -> Check:
 
 
 def _check_chat_model(tried: ChatProbe) -> Check:
-    """Return the finding for a chat model."""
     if tried.problem:
         level: Level = "warn" if tried.answered else "fail"
         return Check("chat model", level, f"{tried.model}: {tried.problem}", _list_figures(tried))
@@ -354,12 +353,10 @@ async def _find_other_base(settings: ConnectionSettings) -> str:
 
 
 async def _count_workers(settings: ClientSettings) -> int:
-    """Count the workers that poll."""
     return (await count_polling_workers(await open_session(locate_server(settings)))).total()
 
 
 def _build_table(checks: list[Check]) -> Table:
-    """Return the findings as a table."""
     colours = {"ok": "green", "warn": "yellow", "fail": "red"}
     table = Table(box=None, padding=(0, 1), show_header=False)
     for check in checks:

@@ -121,7 +121,6 @@ async def ask(service: Service, run: RunName, body: AskBody, output: Output) -> 
 
 
 def _print_answer(answer: AskReply, run: str, body: AskBody) -> None:
-    """Print the answer and its notes."""
     if answer.standalone_question != answer.question:
         print_note(f"understood as: {answer.standalone_question}")
     if answer.status == "answered":

@@ -51,7 +51,6 @@ def build_trace(head: RunHead, story: Story, result: Result | None) -> Trace:
 
 
 def _select(story: Story, kind: type[R]) -> tuple[R, ...]:
-    """Return the records of one kind."""
     return tuple(record for record in story.records if isinstance(record, kind))
 
 

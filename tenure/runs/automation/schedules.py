@@ -179,7 +179,6 @@ async def list_schedules(session: Session) -> list[ScheduledQuestion]:
 
 
 async def _describe_schedule(client: Client, name: str) -> ScheduledQuestion:
-    """Return one scheduled question."""
     description = await client.get_schedule_handle(name).describe()
     action = description.schedule.action
     if not isinstance(action, ScheduleActionStartWorkflow):

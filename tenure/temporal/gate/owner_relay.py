@@ -217,7 +217,6 @@ class _Relay:
             self._refuse(stream, refusal)
 
     def _refuse(self, stream: int, refusal: ForeignRequest) -> None:
-        """Answer that a request is refused."""
         status = ((b"grpc-status", _PERMISSION_DENIED), (b"grpc-message", str(refusal).encode("ascii", "replace")))
         self._client.open(stream, ((b":status", b"200"), (b"content-type", b"application/grpc"), *status), ends=True)
 

@@ -204,7 +204,6 @@ def _write_manifest(folder: Path, backup: Backup) -> None:
 
 
 def _read_manifest(folder: Path) -> Backup:
-    """Return the content of a backup."""
     path = folder / MANIFEST
     try:
         backup = Backup.model_validate_json(path.read_bytes())

@@ -322,7 +322,6 @@ def _end_strays(settings: WorkerSettings) -> tuple[str, ...]:
 
 
 def _describe(settings: StackSettings, record: StackRecord, notes: Sequence[str], *, started: bool) -> StackStatus:
-    """Convert a record to a status."""
     server_alive, worker_alive = processes.is_alive(record.server), processes.is_alive(record.worker)
     port, ui_port = (record.port, record.ui_port) if server_alive else (settings.temporal_port, settings.ui_port)
     ready, exposure = server.ask_gate(settings.home) if server_alive else (False, "")

@@ -151,7 +151,6 @@ def _list_processes(home: Path) -> Iterator[tuple[ProcessRecord, list[str]]]:
 
 
 def _leads_session(pid: int) -> bool:
-    """Return whether a process leads its session."""
     try:
         return os.getsid(pid) == pid
     except (ProcessLookupError, PermissionError):
