@@ -32,7 +32,6 @@ class ArchiveActivities:
     """Activities on one archive."""
 
     def __init__(self, archiver: Archiver) -> None:
-        """Archive with `archiver`."""
         self._archiver = archiver
 
     @activity.defn

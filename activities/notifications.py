@@ -17,7 +17,6 @@ class NotificationActivities:
     """Notifications by the channels of one worker's settings."""
 
     def __init__(self, notifier: Notifier) -> None:
-        """Send by `notifier`."""
         self._notifier = notifier
 
     @activity.defn

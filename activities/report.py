@@ -26,7 +26,6 @@ class ReportActivities:
     """Report activities on one knowledge base; synchronous, executed in the worker's threads."""
 
     def __init__(self, knowledge: "KnowledgeBase") -> None:
-        """Read sources from `knowledge`."""
         self._knowledge = knowledge
 
     @activity.defn

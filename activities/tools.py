@@ -29,7 +29,6 @@ class ToolActivities:
     """Tools on one knowledge base; synchronous, executed in the worker's threads."""
 
     def __init__(self, knowledge: "KnowledgeBase") -> None:
-        """Use `knowledge`."""
         self._knowledge = knowledge
 
     @activity.defn

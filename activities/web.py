@@ -34,7 +34,6 @@ class WebActivities:
     """Web activities of one worker."""
 
     def __init__(self, search: "FederatedSearch", pages: "PageFetching") -> None:
-        """Use `search` and fetch `pages`."""
         self._search, self._pages = search, pages
 
     @activity.defn

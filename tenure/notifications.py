@@ -55,12 +55,9 @@ class NotificationUnavailable(NotificationError):
 class Notifier:
     """Sender of notifications in all configured ways."""
 
-    def __init__(
-        self, url: str = "", secret: bytes = b"", command: str = "", transport: httpx.AsyncBaseTransport | None = None
-    ) -> None:
+    def __init__(self, url: str = "", secret: bytes = b"", command: str = "") -> None:
         """Use a URL, a secret and a command, each empty for none."""
         self._url, self._secret, self._command = url, secret, command
-        self._transport = transport
 
     @classmethod
     def from_settings(cls, settings: NotifierSettings) -> "Notifier":
@@ -84,9 +81,7 @@ class Notifier:
             headers[SIGNATURE_HEADER] = sign_body(self._secret, body)
         try:
             # Many services put a secret into the URL: no error message repeats it.
-            async with httpx.AsyncClient(
-                transport=self._transport, timeout=POST_TIMEOUT_SECONDS, trust_env=False
-            ) as client:
+            async with httpx.AsyncClient(timeout=POST_TIMEOUT_SECONDS, trust_env=False) as client:
                 answer = await client.post(self._url, content=body, headers=headers)
         except (httpx.UnsupportedProtocol, httpx.InvalidURL):
             raise NotificationRejected("the notification URL is not an HTTP URL") from None

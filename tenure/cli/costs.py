@@ -1,9 +1,9 @@
 """Describe the cost of a run with a model: the estimate before it begins, and the total at its end."""
 
 from tenure.algorithms.control.budget import compute_cost
+from tenure.algorithms.text.counts import format_count
 from tenure.contracts.run.limits import EFFORT_COSTS, EffortCost
 from tenure.contracts.run.run import RunLimits, Usage
-from tenure.runs.formatting import format_count
 
 
 def describe_estimate(limits: RunLimits) -> str:

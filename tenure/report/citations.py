@@ -11,6 +11,7 @@ from typing import Protocol
 
 from tenure.algorithms.injection.detection import contains_instructions
 from tenure.algorithms.text.printable import flatten
+from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.writing.paragraphs import split_long_paragraphs
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
@@ -84,7 +85,7 @@ class CitationNumbering:
         numbered: Sequence[SourceId] = (),
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Number `sources` after those `known` to an earlier document; keep `context` characters next to each quote."""
+        """Number `sources` after those `numbered` before; keep `context` characters on each side of a quote."""
         self._files = {uri: FileText(text) for uri, text in files.items()}
         self._sources = sources
         self._context = context
@@ -289,6 +290,5 @@ def _first_words(text: str, limit: int) -> str:
     return cut if is_whole else re.sub(r"(?<=\s)\S+$", "", cut)
 
 
-def _shorten(text: str, limit: int = 80) -> str:
-    flat = flatten(text)
-    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+def _shorten(text: str) -> str:
+    return shorten(flatten(text), 80)

@@ -1,4 +1,4 @@
-"""Format short texts: truncated lines, byte limits, durations and counts."""
+"""Format short texts: truncated lines, byte limits and durations."""
 
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import FailureError
@@ -13,12 +13,12 @@ def truncate_line(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
-def truncate_bytes(text: str, limit: int = SUMMARY_BYTES) -> str:
-    """Return a text on one line of at most the given number of UTF-8 bytes, without splitting a character."""
+def truncate_bytes(text: str) -> str:
+    """Return a text on one line of at most `SUMMARY_BYTES` of UTF-8, without splitting a character."""
     flat = " ".join(text.split())
-    if len(flat.encode()) <= limit:
+    if len(flat.encode()) <= SUMMARY_BYTES:
         return flat
-    return flat.encode()[: limit - 3].decode("utf-8", "ignore").rstrip() + "…"
+    return flat.encode()[: SUMMARY_BYTES - 3].decode("utf-8", "ignore").rstrip() + "…"
 
 
 def format_duration(seconds: float) -> str:
@@ -26,11 +26,6 @@ def format_duration(seconds: float) -> str:
     minutes, remainder = divmod(int(max(seconds, 0)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"
-
-
-def format_count(number: int, noun: str, plural: str = "") -> str:
-    """Format a count with its noun in singular or plural."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def describe_failure(error: WorkflowFailureError) -> str:

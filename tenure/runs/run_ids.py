@@ -60,7 +60,7 @@ def slugify(text: str, limit: int = 40) -> str:
 
 
 def check_corpus(name: str, *, is_existing: bool = False) -> str:
-    """Return a valid corpus name; `made` accepts existing corpora, which may contain a run's web pages.
+    """Return a valid corpus name; `is_existing` accepts existing corpora, which may contain a run's web pages.
 
     Raises:
         InvalidRequest: the name is invalid.

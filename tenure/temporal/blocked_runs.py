@@ -29,7 +29,7 @@ DEADLOCK_MARK: Final = "TMPRL1101"
 """Name of a deadlock in the message of the SDK: `[TMPRL1101] Potential deadlock detected: …`."""
 
 
-async def end_blocked_workflows(client: Client, task_queue: str, max_deadlocks: int = MAX_DEADLOCKS) -> list[str]:
+async def end_blocked_workflows(client: Client, task_queue: str) -> list[str]:
     """Terminate the workflows of a task queue whose current task has deadlocked too often; return their ids.
 
     A child is ended without its parent, which continues without the results of the child.
@@ -42,7 +42,7 @@ async def end_blocked_workflows(client: Client, task_queue: str, max_deadlocks: 
     async for execution in client.list_workflows(query):
         handle = client.get_workflow_handle(execution.id, run_id=execution.run_id)
         attempt = (await handle.describe()).raw_description.pending_workflow_task.attempt
-        if attempt < max_deadlocks or not await _is_deadlocked(client, execution.id, execution.run_id):
+        if attempt < MAX_DEADLOCKS or not await _is_deadlocked(client, execution.id, execution.run_id):
             continue
         reason = f"A workflow task took too long {attempt} times in a row and blocked the worker for all runs."
         await handle.terminate(reason=reason)

@@ -89,7 +89,6 @@ class EncodingFailureConverter(PermanentFailureConverter):
     """The same, with messages and stack traces as payloads, so that they can be encrypted."""
 
     def __init__(self) -> None:
-        """Initialize the converter."""
         super().__init__(encode_common_attributes=True)
 
 

@@ -40,7 +40,6 @@ class Span:
     """A span that has not ended."""
 
     def __init__(self, span: trace.Span) -> None:
-        """Describe a span of the API."""
         self._span = span
         self._has_error = False
 

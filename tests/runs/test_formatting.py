@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.runs.formatting import SUMMARY_BYTES, format_count, format_duration, truncate_bytes, truncate_line
+from tenure.algorithms.text.counts import format_count
+from tenure.runs.formatting import SUMMARY_BYTES, format_duration, truncate_bytes, truncate_line
 
 
 @given(st.text())

@@ -12,6 +12,7 @@ from workflows.runtime.clients import ActivityClients
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.planning import is_same_query
     from tenure.algorithms.retrieval.rrf import fuse_rankings
+    from tenure.algorithms.text.counts import format_count
     from tenure.contracts.base import ChunkId
     from tenure.contracts.evidence.disputes import PositionEvidence
     from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchRequest
@@ -138,5 +139,4 @@ class SearchSession:
 
     def describe_findings(self) -> str:
         """Return a line on the passages of the task."""
-        count = len(self.found)
-        return f"{count} passage{'' if count == 1 else 's'} for “{self.task.step.query[:120]}”"
+        return f"{format_count(len(self.found), 'passage')} for “{self.task.step.query[:120]}”"

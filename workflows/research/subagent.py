@@ -29,7 +29,6 @@ class SubagentWorkflow(ControllableWorkflow):
 
     @workflow.init
     def __init__(self, request: SubagentRequest) -> None:
-        """Start without passages."""
         super().__init__(request.control, part=f"task: {request.step.query}")
         self.request = request
         self.clients = ActivityClients(self, request.limits, question=request.question, run=request.run)

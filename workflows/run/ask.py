@@ -49,7 +49,6 @@ class AskWorkflow(ControllableWorkflow):
 
     @workflow.init
     def __init__(self, request: AskRequest) -> None:
-        """Start from the question and its thread."""
         super().__init__()
         self.request = request
         self.account = BudgetAccount(limits=request.limits)

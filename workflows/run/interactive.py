@@ -66,7 +66,6 @@ class InteractiveRun(ControllableWorkflow):
     """Base of the workflow that people control."""
 
     def __init__(self) -> None:
-        """Start without any command."""
         super().__init__()
         self.cancelled = False
         self.discarded = False

@@ -100,7 +100,7 @@ class ControllableWorkflow:
     ) -> AsyncIterator[workflow.ChildWorkflowHandle[Any, Any]]:
         """Start a child workflow and forward control states to it, also those that it missed while it was started.
 
-        The same applies to feedback beyond the `known` items of its request; None if a later request brings it.
+        The same applies to feedback beyond the items that its request has; None if a later request brings it.
         """
         child = await workflow.start_child_workflow(
             run,

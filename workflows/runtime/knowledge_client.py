@@ -55,7 +55,6 @@ class SearchBatches:
     """Searches of one workflow: those of the same moment are executed by one activity."""
 
     def __init__(self) -> None:
-        """Start without any search."""
         # Searches of steps with different limits are executed by different activities.
         self._open: dict[timedelta | None, _Batch] = {}
 

@@ -28,7 +28,6 @@ class EmbedWorkflow:
     """Workflow that embeds the chunks of a corpus that were stored without a vector."""
 
     def __init__(self) -> None:
-        """Start unpaused."""
         self._paused = self._interrupted = False
         self._activity: workflow.ActivityHandle[EmbedReport] | None = None
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from tenure.algorithms.text.counts import format_count
 from tenure.cli.output import Output, print_rows
 from tenure.cli.terminal import check_writable, print_line, print_note, write_file
 from tenure.contracts.sandbox import Artifact
 from tenure.runs import archives
-from tenure.runs.formatting import format_count, truncate_line
+from tenure.runs.formatting import truncate_line
 from tenure.runs.programs.files import list_artifacts, save_files
 from tenure.runs.run_ids import RunName
 from tenure.runs.service import Service

@@ -3,6 +3,7 @@
 from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 
+from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.durations import write_duration
 from tenure.cli.command import CommandHome
 from tenure.cli.delivery import UNPROVED
@@ -14,7 +15,7 @@ from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityRelation, Rela
 from tenure.installation import PROGRAM
 from tenure.runs import corpora
 from tenure.runs.errors import InvalidRequest
-from tenure.runs.formatting import format_count, truncate_line
+from tenure.runs.formatting import truncate_line
 from tenure.runs.messages import EntityBody, IngestBody, SearchBody
 from tenure.runs.paths import plan_ingestion
 from tenure.runs.run_ids import CorpusName

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
+from tenure.algorithms.text.counts import format_count
 from tenure.cli.output import Output, print_rows
 from tenure.cli.terminal import WritablePath, print_json_lines, write_file
 from tenure.contracts.knowledge.memory import Memory
-from tenure.runs.formatting import format_count, truncate_line
+from tenure.runs.formatting import truncate_line
 from tenure.runs.memories import describe_status, iterate_pages, list_memories, search_memories, write_memory
 from tenure.runs.messages import ForgetBody, MemoryFilter, RememberBody
 from tenure.runs.service import Service

@@ -2,11 +2,11 @@
 
 from collections.abc import Coroutine
 
+from tenure.algorithms.text.counts import format_count
 from tenure.cli.command import CommandHome
 from tenure.cli.output import Output, print_rows
 from tenure.cli.terminal import print_note
 from tenure.contracts.evidence.tables import Cell, QueryReply, SqlRequest
-from tenure.runs.formatting import format_count
 from tenure.runs.messages import SqlBody
 from tenure.runs.service import Service
 from tenure.runs.tables import build_request, query_tables

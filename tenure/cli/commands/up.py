@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from tenure.algorithms.text.counts import format_count
 from tenure.cli.commands.stack import print_status
 from tenure.cli.output import Output, print_rows
 from tenure.cli.terminal import print_line, print_note
@@ -21,7 +22,6 @@ from tenure.local_models.model_file import (
     save_local_model,
 )
 from tenure.runs.errors import InvalidRequest, Unreachable
-from tenure.runs.formatting import format_count
 from tenure.runs.service import Service
 from tenure.runs.session.server_target import start_missing as bring_up
 from tenure.runs.session.versions import (

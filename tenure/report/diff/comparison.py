@@ -137,7 +137,7 @@ def _describe_side(
     others: dict[str, CitedSource],
     other_contradictions: Iterable[ResultContradiction],
 ) -> DiffSide:
-    """Return one run with the parts that the other lacks; `seen` are the contradictions that the other found."""
+    """Return one run with the parts that the other lacks; `other_contradictions` are those of the other."""
     shared = {_clash(contradiction) for contradiction in other_contradictions}
     titles = {source.n: source.title for source in result.sources}
     return DiffSide(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tenure.algorithms.coding.patches import build_patch
+from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.printable import flatten, remove_control_characters
 from tenure.contracts.result.programs import (
     Attempt,
@@ -155,7 +156,7 @@ def _set_notes(notes: Sequence[str]) -> Iterator[BlockNode]:
 
 
 def _count_tests(passed: int, total: int) -> str:
-    return f"{passed} of {total} test{'' if total == 1 else 's'}"
+    return f"{passed} of {format_count(total, 'test')}"
 
 
 def _describe_failure(failure: AttemptFailure) -> Line:

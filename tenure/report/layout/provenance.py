@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.result.result import Result
@@ -73,25 +74,21 @@ def _list_fallbacks(result: Result) -> Iterator[str]:
 
 
 def _count_usage(usage: Usage) -> str:
-    figures = [_count(usage.calls, "role call"), _count(usage.searches, "search", "searches")]
+    figures = [format_count(usage.calls, "role call"), format_count(usage.searches, "search", "searches")]
     if usage.pages:
-        figures.append(_count(usage.pages, "web page"))
+        figures.append(format_count(usage.pages, "web page"))
     if usage.tokens_in or usage.tokens_out:
         figures.append(f"{usage.tokens_in} tokens in, {usage.tokens_out} out")
     if usage.model_calls:
         chain = f" ({usage.critical_path} one after the other)" if usage.critical_path else ""
-        figures.append(_count(usage.model_calls, "model call") + chain)
+        figures.append(format_count(usage.model_calls, "model call") + chain)
     if usage.cost_usd is not None:
         figures.append(f"{usage.cost_usd:.4f} USD")
     if saved := usage.saved.answers:
         cost = "" if usage.saved.cost_usd is None else f" and {usage.saved.cost_usd:.4f} USD"
         tokens = usage.saved.tokens_in + usage.saved.tokens_out
-        figures.append(f"{_count(saved, 'cached answer')} (saved {tokens} tokens{cost})")
+        figures.append(f"{format_count(saved, 'cached answer')} (saved {tokens} tokens{cost})")
     return "Used: " + ", ".join([*figures, f"{usage.seconds:.1f} s"])
-
-
-def _count(n: int, singular: str, many: str = "") -> str:
-    return f"{n} {singular if n == 1 else many or singular + 's'}"
 
 
 def _mark_doubt(remarks: Iterable[str], result: Result) -> Iterator[str]:
@@ -119,10 +116,10 @@ def _list_skipped(result: Result) -> Iterator[Line]:
     for file in others[:MAX_SKIPPED_SHOWN]:
         yield make_line("Not read: ", make_code(file.path), f" ({flatten(file.reason)})")
     if more := len(others[MAX_SKIPPED_SHOWN:]):
-        yield make_line(f"Not read: {_count(more, 'more file')}")
+        yield make_line(f"Not read: {format_count(more, 'more file')}")
     if pictures := len(result.skipped) - len(others):
         needless = "which a report does not need unless text is in them"
-        yield make_line(f"Not read: {_count(pictures, 'picture')}, {needless}")
+        yield make_line(f"Not read: {format_count(pictures, 'picture')}, {needless}")
 
 
 def _list_web(result: Result) -> Iterator[Line]:
@@ -137,4 +134,4 @@ def _list_web(result: Result) -> Iterator[Line]:
     for page in others[:MAX_SKIPPED_SHOWN]:
         yield make_line("Not a source: ", make_code(page.url), f" ({flatten(page.note)})")
     if more := max(0, len(others) - MAX_SKIPPED_SHOWN) + result.web.omitted:
-        yield make_line(f"Not listed: {_count(more, 'more page')}")
+        yield make_line(f"Not listed: {format_count(more, 'more page')}")

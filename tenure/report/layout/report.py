@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
+from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result, ResultStatus, Synthesis
@@ -146,10 +147,14 @@ def _count_sentences(result: Result) -> str:
     claims = list_all_claims(result)
     if excerpts := sum(claim.begins == "excerpt" for claim in claims):
         sources = len({citation.source for claim in claims if claim.part for citation in claim.citations})
-        return f"{_count(excerpts, 'excerpt')} of {_count(sources, 'source')}."
+        return f"{format_count(excerpts, 'excerpt')} of {format_count(sources, 'source')}."
     times = Counter(claim.status for claim in claims if needs_source(claim) and not claim.part)
     counted = ", ".join(f"{number} {STATUS_WORDS[status] or 'supported'}" for status, number in times.most_common())
-    return f"{_count(times.total(), 'sentence')}: {counted}. {_count(len(result.sources), 'source')}." if times else ""
+    return (
+        f"{format_count(times.total(), 'sentence')}: {counted}. {format_count(len(result.sources), 'source')}."
+        if times
+        else ""
+    )
 
 
 def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
@@ -159,8 +164,8 @@ def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
     title, note = format_words("No evidence was found.", "strong"), " No passage that answers the question was found"
     yield ParagraphNode(make_line(title, f"{note}{nearest}."))
     unread = len(result.skipped)
-    searches = f"{_count(result.usage.searches, 'search', 'searches')} in the knowledge base"
-    files = f", {_count(unread, 'file')} that could not be read" if unread else ""
+    searches = f"{format_count(result.usage.searches, 'search', 'searches')} in the knowledge base"
+    files = f", {format_count(unread, 'file')} that could not be read" if unread else ""
     topics = f"; topics: {', '.join(result.coverage)}" if result.coverage else ""
     limits = "".join(f"; {limit}" for limit in list_web_limits(result))
     yield ParagraphNode(make_line(format_words("Searched:", "strong"), f" {searches}{files}{topics}{limits}."))
@@ -210,7 +215,3 @@ def _set_list(items: Iterable[Line], style: ParagraphStyle = "") -> Iterator[Lis
 def _set_remark(line: Line, style: ParagraphStyle) -> Iterator[ParagraphNode]:
     if line:
         yield ParagraphNode(line, style)
-
-
-def _count(number: int, noun: str, plural: str = "") -> str:
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.evidence.react import ReactStep
 from tenure.report.render.escaping import escape
@@ -35,7 +36,7 @@ def _describe_outcome(step: ReactStep) -> str:
         return ""
     if step.corrected:
         return f", corrected: {_brief(step.observation)}"
-    new = f", {step.passages} new passage{'' if step.passages == 1 else 's'}" if step.passages else ""
+    new = f", {format_count(step.passages, 'new passage')}" if step.passages else ""
     return f", reliability {step.reliability:.2f}{new}: {_brief(step.observation)}"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tenure.algorithms.coding.patches import build_patch
 from tenure.algorithms.control.step_lines import describe_step
+from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebPage
@@ -69,7 +70,7 @@ def render_trace(trace: Trace) -> str:
         _titled("Kept for later runs", _bullets(trace.memory.kept) if trace.memory else []),
         _titled("Pages of the web", _bullets(_page(page) for page in trace.web.pages) if trace.web else []),
         _titled("Notes of the run", _bullets(trace.notes)),
-        f"{_counted(trace.omitted, 'later record')} of the run are not kept." if trace.omitted else "",
+        f"{format_count(trace.omitted, 'later record')} of the run are not kept." if trace.omitted else "",
     ]
     return remove_control_characters("\n\n".join(part for part in parts if part) + "\n")
 
@@ -89,13 +90,15 @@ def _opening(trace: Trace) -> str:
         lines.append(f"Mode {trace.mode}, without a call of the router.")
     if trace.effort:
         lines.append(
-            f"Research of at most {_counted(trace.effort.cycles, 'cycle')}, with at most "
-            f"{_counted(trace.effort.subagents, 'task')} each."
+            f"Research of at most {format_count(trace.effort.cycles, 'cycle')}, with at most "
+            f"{format_count(trace.effort.subagents, 'task')} each."
         )
     if trace.outline:
         lines.append(f"First outline: {_quoted(trace.outline)}.")
     if trace.initial_findings:
-        lines.append(f"Found by the search for the whole question: {_counted(len(trace.initial_findings), 'passage')}.")
+        lines.append(
+            f"Found by the search for the whole question: {format_count(len(trace.initial_findings), 'passage')}."
+        )
     return "\n\n".join(lines)
 
 
@@ -105,12 +108,12 @@ def _remembered(memory: TracedMemory) -> Iterator[str]:
         passages = sum(passage.run == earlier.run for passage in memory.passages)
         yield (
             f"`{earlier.run}`, asked “{escape(earlier.question)}” (relevance {earlier.relevance:.2f}): "
-            f"{_counted(passages, 'passage')} taken over."
+            f"{format_count(passages, 'passage')} taken over."
         )
     related_runs = {earlier.run for earlier in memory.related}
     for run in dict.fromkeys(passage.run for passage in memory.passages if passage.run not in related_runs):
         passages = sum(passage.run == run for passage in memory.passages)
-        yield f"`{run}`, related by its findings: {_counted(passages, 'passage')} taken over."
+        yield f"`{run}`, related by its findings: {format_count(passages, 'passage')} taken over."
     yield from _listed("Queries already made", memory.queries)
     yield from _listed("Advice", memory.advice)
     yield from _listed("Statements of a person, as evidence", (passage.text for passage in memory.personal))
@@ -124,7 +127,7 @@ def _fact(fact: KnownFact) -> str:
     if not fact.run:
         return f"- {escape(fact.text)} (from the owner, {relevance})"
     origin = f"`{fact.run}`, from {escape(', '.join(fact.corpora) or 'the web')}, {relevance}"
-    return f"- {escape(fact.text)} ({origin}, {_counted(fact.support, 'source')})"
+    return f"- {escape(fact.text)} ({origin}, {format_count(fact.support, 'source')})"
 
 
 def _programs(programs: Iterable[TracedProgram]) -> Iterator[str]:
@@ -160,7 +163,7 @@ def _cycle(cycle: TracedCycle) -> str:
     lines += _labelled("Coverage", _shares(cycle.coverage))
     if cycle.gain is not None:
         sources = len({finding.passage.source for finding in cycle.accepted})
-        accepted = f"{_counted(len(cycle.accepted), 'passage')} of {_counted(sources, 'source')} accepted"
+        accepted = f"{format_count(len(cycle.accepted), 'passage')} of {format_count(sources, 'source')} accepted"
         lines.append(f"**Information gain** {cycle.gain:.2f}: {accepted}.")
     lines += _labelled("Offered in addition to the outline", _quoted(cycle.latent_topics))
     lines += _decision(cycle.decision) if cycle.decision else []
@@ -238,7 +241,7 @@ def _generation(number: int, sections: Iterable[TracedSection]) -> str:
 
 
 def _section(section: TracedSection) -> Iterator[str]:
-    figures = f"{_counted(section.claims, 'sentence')}, {_counted(section.sources, 'source')}"
+    figures = f"{format_count(section.claims, 'sentence')}, {format_count(section.sources, 'source')}"
     yield f"- “{escape(section.topic)}”: {figures}"
     yield from (f"  - asked for: {escape(critique)}" for critique in section.critiques)
     for review in section.reviews:
@@ -299,7 +302,3 @@ def _quoted(texts: Iterable[str]) -> str:
 
 def _shares(coverage: Mapping[str, float]) -> str:
     return ", ".join(f"“{escape(topic)}” {share:.0%}" for topic, share in coverage.items())
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tenure.algorithms.research.planning import is_same_query
 from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
 from tenure.algorithms.retrieval.rrf import interleave_rankings
+from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.grammar.subjects import find_subject
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
@@ -193,7 +194,7 @@ def _render_state(input: PlannerInput) -> str:
 
 def describe_coverage(topic: TopicCoverage) -> str:
     """Return the number of passages on a topic, and the parts of its question that none of them speaks of."""
-    passages = f"{topic.passages} passage{'' if topic.passages == 1 else 's'}"
+    passages = format_count(topic.passages, "passage")
     if not topic.passages:
         return "no passage yet"
     if topic.open_parts is None:

@@ -18,11 +18,12 @@ from pydantic import ValidationError
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy
 
+from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.durations import parse_duration
 from tenure.contracts.result.batch import ANSWERED_STATUSES, BatchItem, BatchOutcome, BatchReport, BatchRequest
 from tenure.installation import PROGRAM
 from tenure.runs.errors import InvalidRequest, TenureError
-from tenure.runs.formatting import format_count, truncate_line
+from tenure.runs.formatting import truncate_line
 from tenure.runs.messages import BatchBody, derive_start
 from tenure.runs.run_ids import check_run, slugify
 from tenure.runs.session.connection import (

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from tenure.algorithms.control.step_lines import describe_step
+from tenure.algorithms.text.counts import format_count
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.run.control import InputRequest
 from tenure.contracts.run.run import RunProgress, TopicProgress
 from tenure.installation import PROGRAM
-from tenure.runs.formatting import format_count, truncate_line
+from tenure.runs.formatting import truncate_line
 from tenure.runs.session.snapshot import PendingFailure, RunSnapshot, count_ingested
 
 STARTING = "the worker is starting"

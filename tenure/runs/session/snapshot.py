@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from tenure.algorithms.text.counts import format_count
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.run.run import RunProgress
-from tenure.runs.formatting import format_count
 
 _MIN_TOKENS_SHOWN = 128
 

@@ -9,6 +9,7 @@ from workflows.research.report_phases.report_context import ReportContext
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
+    from tenure.algorithms.text.counts import format_count
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.choices import SearchMode
     from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchRequest
@@ -80,9 +81,7 @@ async def search_for_gaps(context: ReportContext, gaps: Sequence[Gap]) -> bool:
     new = len(context.state.dossier.passages) - count
     first_new = state.first_new or (count + 1 if new else 0)
     listed = ", ".join(f"“{query}”" for query in queries)
-    context.add_decisions(
-        [f"Searched for what the report lacked ({new} new passage{'' if new == 1 else 's'}): {listed}."]
-    )
+    context.add_decisions([f"Searched for what the report lacked ({format_count(new, 'new passage')}): {listed}."])
     context.update(searches=(*state.searches, *queries), first_new=first_new)
     return new > 0
 

@@ -11,6 +11,7 @@ from workflows.runtime.control import send_signal
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import needs_decomposition
+    from tenure.algorithms.text.counts import format_count
     from tenure.algorithms.text.grammar.coreference import find_reference
     from tenure.algorithms.text.grammar.subjects import add_subject, list_clauses
     from tenure.algorithms.writing import manuscript
@@ -132,7 +133,7 @@ async def _search(context: ReportContext, query: str) -> tuple[PassageRef, ...]:
 async def _wait_for_approval(context: ReportContext) -> None:
     """Wait until a person approves the outline or the request expires; meanwhile it may be changed."""
     topics = len(context.state.topics)
-    context.report_progress("outline", f"{topics} topic{'' if topics == 1 else 's'} wait for approval")
+    context.report_progress("outline", f"{format_count(topics, 'topic')} wait for approval")
     request = InputRequest(
         reporter=workflow.info().workflow_id,
         number=APPROVAL_NUMBER,

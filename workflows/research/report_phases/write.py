@@ -14,6 +14,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims.verification import describe_removal
     from tenure.algorithms.control.feedback import match_headings
     from tenure.algorithms.control.transitions import is_repeated_critique
+    from tenure.algorithms.text.counts import format_count
     from tenure.algorithms.writing import manuscript
     from tenure.algorithms.writing.trace_records import describe_review
     from tenure.contracts.research.dossier import Gap
@@ -49,7 +50,7 @@ async def _write(context: ReportContext) -> None:
         return
     await context.parent.wait_while_paused()
     passages = len(context.state.dossier.passages)
-    context.report_progress("write", f"writing from {passages} passage{'' if passages == 1 else 's'}", "drafting")
+    context.report_progress("write", f"writing from {format_count(passages, 'passage')}", "drafting")
     feedback = _match_feedback(context)
     text = await _write_or_compose(context)
     context.state = context.state.with_text(text, feedback)

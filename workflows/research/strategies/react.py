@@ -43,7 +43,6 @@ class ReActLoop:
     """The steps of one task."""
 
     def __init__(self, session: SearchSession) -> None:
-        """Create a loop without steps."""
         self.session = session
         self.context = session.tools
         self.tools: dict[str, Tool[Any]] = {}
