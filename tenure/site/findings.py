@@ -1,25 +1,21 @@
 """List the passages that a run has accepted, with their texts and sources."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tenure.contracts.evidence.corpora import StoredPassage
+from tenure.contracts.research.cycle import Finding
 from tenure.contracts.research.trace import Trace
 from tenure.runs.errors import TenureError
 from tenure.runs.service import MAX_PASSAGES, Service
 
 
-@dataclass(frozen=True)
-class AcceptedPassage:
-    """An accepted passage as the page shows it."""
+class AcceptedPassage(NamedTuple):
+    """An accepted passage."""
 
     cycle: int
     """Research cycle that accepted it; 0 for the evidence before the first cycle."""
-    topic: str
-    """Topic it counts for."""
-    query: str
-    """Query that found it."""
-    relevance: float
-    """Relevance to the topic."""
+    finding: Finding
     passage: StoredPassage
     """Its text and source."""
 
@@ -42,17 +38,13 @@ async def list_findings(service: Service, trace: Trace) -> FoundPassages:
     accepted += [(cycle.number, finding) for cycle in trace.cycles for finding in cycle.accepted]
     latest = accepted[::-1][:MAX_PASSAGES]
     try:
-        stored = {
-            passage.chunk: passage
-            for passage in await service.read_passages([finding.passage for _, finding in latest])
-        }
+        passages = await service.read_passages([finding.passage for _, finding in latest])
     except TenureError as error:
         return FoundPassages((), len(accepted), str(error))
+    stored = {passage.chunk: passage for passage in passages}
     return FoundPassages(
         tuple(
-            AcceptedPassage(
-                cycle, finding.topic, finding.query, finding.passage.relevance, stored[finding.passage.chunk]
-            )
+            AcceptedPassage(cycle, finding, stored[finding.passage.chunk])
             for cycle, finding in latest
             if finding.passage.chunk in stored
         ),

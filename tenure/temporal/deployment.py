@@ -19,6 +19,7 @@ from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import (
     CountWorkflowExecutionsRequest,
     DescribeTaskQueueRequest,
+    DescribeTaskQueueResponse,
     DescribeWorkerDeploymentRequest,
     DescribeWorkerDeploymentVersionRequest,
     SetWorkerDeploymentCurrentVersionRequest,
@@ -33,6 +34,11 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 
 DEPLOYMENT_NAME: Final = "tenure"
 """Name of the deployment whose versions the workers are."""
+EARLIER_STATUSES: Final = (
+    WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINING,
+    WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINED,
+)
+"""Statuses of a version that got new runs before another one took its place."""
 
 VISIBILITY_DELAY: Final = timedelta(seconds=60)
 """Time after which the server's list of workflows contains a started workflow, also on a busy machine."""
@@ -136,6 +142,20 @@ def _judge_summary(summary: WorkerDeploymentInfo.WorkerDeploymentVersionSummary 
     return "in_use" if since < VISIBILITY_DELAY else "idle"
 
 
+async def describe_workflow_queue(client: Client) -> DescribeTaskQueueResponse:
+    """Return the versions of the queue of workflows at the server, and the workers that poll it.
+
+    Raises:
+        RPCError: the server does not answer.
+    """
+    request = DescribeTaskQueueRequest(
+        namespace=client.namespace,
+        task_queue=TaskQueue(name=TENURE_QUEUE),
+        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+    )
+    return await client.workflow_service.describe_task_queue(request)
+
+
 async def count_running_workflows(client: Client, build_id: str) -> int:
     """Return the number of running workflows of a version.
 
@@ -224,21 +244,13 @@ async def is_earlier_version(client: Client, build_id: str) -> bool:
         if error.status in _UNSUPPORTED:
             raise VersioningRefused(error.message) from error
         raise
-    return status in (
-        WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINING,
-        WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINED,
-    )
+    return status in EARLIER_STATUSES
 
 
 async def _wait_for_routing(client: Client, build_id: str) -> None:
     """Wait until the queue of workflows knows the current version, unless another one becomes current meanwhile."""
-    request = DescribeTaskQueueRequest(
-        namespace=client.namespace,
-        task_queue=TaskQueue(name=TENURE_QUEUE),
-        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-    )
     for pause in _iterate_pauses():
-        routed = (await client.workflow_service.describe_task_queue(request)).versioning_info
+        routed = (await describe_workflow_queue(client)).versioning_info
         if routed.current_deployment_version.build_id == build_id or await read_current_build_id(client) != build_id:
             return
         await asyncio.sleep(pause)

@@ -6,9 +6,10 @@ watched folder, with an id derived from the corpus.
 """
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from temporalio.client import (
@@ -74,7 +75,8 @@ async def schedule_upkeep(client: Client, settings: KnowledgeSettings) -> None:
             id = make_upkeep_id(task, settings.knowledge_uri)
             if hours:
                 # Runs from before the archive are archived at the first start.
-                await _create_or_update(client, id, _schedule(workflow, id, hours, about), now=workflow == _ARCHIVE)
+                schedule = _build_schedule(workflow, id, timedelta(hours=hours), about)
+                await _create_or_update(client, id, schedule, now=workflow == _ARCHIVE)
             else:
                 await _delete(client, id)
     except RPCError as error:
@@ -83,10 +85,10 @@ async def schedule_upkeep(client: Client, settings: KnowledgeSettings) -> None:
         )
 
 
-def _schedule(workflow: str, id: str, hours: float, about: str) -> Schedule:
+def _build_schedule(workflow: str, id: str, every: timedelta, about: str, args: Sequence[Any] = ()) -> Schedule:
     return Schedule(
-        action=ScheduleActionStartWorkflow(workflow, id=id, task_queue=TENURE_QUEUE, static_summary=about),
-        spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=timedelta(hours=hours))]),
+        action=ScheduleActionStartWorkflow(workflow, args=args, id=id, task_queue=TENURE_QUEUE, static_summary=about),
+        spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=every)]),
         policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCHUP_WINDOW),
     )
 
@@ -98,17 +100,7 @@ async def watch_corpus(client: Client, request: IngestRequest, every: timedelta)
         RPCError: the server refuses.
     """
     paths = ", ".join(request.paths).encode()[:MAX_SUMMARY_BYTES].decode(errors="ignore")
-    schedule = Schedule(
-        action=ScheduleActionStartWorkflow(
-            _INGEST,
-            request,
-            id=f"ingest-{request.corpus}",
-            task_queue=TENURE_QUEUE,
-            static_summary=paths,
-        ),
-        spec=ScheduleSpec(intervals=[ScheduleIntervalSpec(every=every)]),
-        policy=SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=_CATCHUP_WINDOW),
-    )
+    schedule = _build_schedule(_INGEST, f"ingest-{request.corpus}", every, paths, [request])
     await _create_or_update(client, f"{_WATCH}{request.corpus}", schedule)
 
 

@@ -19,7 +19,7 @@ from workflows.runtime.story_log import StoryLog
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.steering import apply_bounds, find_feedback_excess
     from tenure.contracts.run.budget import BudgetGrant
-    from tenure.contracts.run.control import InputReply
+    from tenure.contracts.run.control import InputReply, OutlineRevision
     from tenure.contracts.run.run import ControlState, Feedback, PartRequest, RunLimits
 
 
@@ -51,6 +51,11 @@ class ControllableWorkflow:
     def apply_budget_revision(self, limits: RunLimits) -> RunLimits:
         """Return limits with the changes that people have made to the budget."""
         return apply_bounds(limits, self.control.budget_revision.budget)
+
+    def find_pending_outline(self, applied: int) -> OutlineRevision | None:
+        """Return the outline that a person has set after the applied one; None if there is none."""
+        outline = self.control.outline
+        return outline if outline and outline.number > applied else None
 
     def change_control(self, **changes: Any) -> ControlState:
         """Change fields of the control state and return the new state."""

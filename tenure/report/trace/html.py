@@ -1,7 +1,7 @@
 """Render the trace of a run as one self-contained HTML page: its timeline, its cycles, its calls and its story."""
 
 from tenure.algorithms.text.printable import flatten
-from tenure.contracts.research.trace import CallKind, Trace
+from tenure.contracts.research.trace import CallKind, Trace, TracedCycle
 from tenure.report.render.html import (
     TEMPLATES,
     build_content_security_policy,
@@ -37,11 +37,15 @@ def render_trace_page(trace: Trace) -> str:
             timeline=draw_timeline(trace),
             has_tokens=any(call.tokens for call in trace.calls),
             kinds=[(kind, _KIND_NAMES[kind]) for kind in _KIND_NAMES if any(call.kind == kind for call in trace.calls)],
-            bars=list_bars(trace),
-            format_seconds=format_seconds,
+            cycles=[(cycle, _count_queries(cycle)) for cycle in trace.cycles],
+            calls=[(bar.call, format_seconds(bar.start), f"{bar.end - bar.start:.2f}") for bar in list_bars(trace)],
             story=convert_markdown(story, level=2),
         )
     )
+
+
+def _count_queries(cycle: TracedCycle) -> int:
+    return sum(len(task.queries) for plan in cycle.plans for task in plan.tasks)
 
 
 def _list_facts(trace: Trace) -> list[tuple[str, str]]:

@@ -11,10 +11,9 @@ from typing import Literal
 
 from google.protobuf.field_mask_pb2 import FieldMask
 from pydantic import BaseModel, ConfigDict
-from temporalio.api.enums.v1 import TaskQueueType, WorkerDeploymentVersionStatus, WorkflowExecutionStatus
-from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.enums.v1 import WorkflowExecutionStatus
 from temporalio.api.workflow.v1 import WorkflowExecutionOptions
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, UpdateWorkflowExecutionOptionsRequest
+from temporalio.api.workflowservice.v1 import UpdateWorkflowExecutionOptionsRequest
 from temporalio.client import Client
 from temporalio.common import PinnedVersioningOverride, WorkerDeploymentVersion
 from temporalio.service import RPCError
@@ -26,9 +25,11 @@ from tenure.settings.home import ConnectionSettings, StackSettings
 from tenure.temporal import connection
 from tenure.temporal.deployment import (
     DEPLOYMENT_NAME,
+    EARLIER_STATUSES,
     VersioningRefused,
     count_running_workflows,
     describe_deployment,
+    describe_workflow_queue,
     make_current,
     read_current_build_id,
     read_states,
@@ -52,11 +53,6 @@ MAX_POLL_AGE = timedelta(seconds=90)
 
 VersionStatus = Literal["new", "current", "earlier"]
 """Whether new runs use a version, will use it, or used it before."""
-
-_EARLIER = (
-    WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINING,
-    WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINED,
-)
 
 
 class CodeVersion(BaseModel):
@@ -85,11 +81,10 @@ async def list_code_versions(client: Client) -> list[CodeVersion]:
         current = deployment.routing_config.current_deployment_version.build_id
         workers = await count_polling_workers(client)
         versions = []
-        for summary in sorted(
-            deployment.version_summaries, key=lambda version: version.create_time.ToDatetime(), reverse=True
-        ):
+        newest_first = sorted(deployment.version_summaries, key=lambda v: v.create_time.ToDatetime(), reverse=True)
+        for summary in newest_first:
             build_id = summary.deployment_version.build_id
-            status: VersionStatus = "earlier" if summary.status in _EARLIER else "new"
+            status: VersionStatus = "earlier" if summary.status in EARLIER_STATUSES else "new"
             versions.append(
                 CodeVersion(
                     build_id=build_id,
@@ -170,12 +165,7 @@ async def count_polling_workers(client: Client, since: datetime | None = None) -
     Raises:
         RPCError: the server does not answer.
     """
-    request = DescribeTaskQueueRequest(
-        namespace=client.namespace,
-        task_queue=TaskQueue(name=TENURE_QUEUE),
-        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-    )
-    reply = await client.workflow_service.describe_task_queue(request)
+    reply = await describe_workflow_queue(client)
     oldest = since or datetime.now(UTC) - MAX_POLL_AGE
     return Counter(
         poller.deployment_options.build_id

@@ -22,7 +22,7 @@ def stop_reason(loop: ResearchLoop) -> str:
             limits = loop.parent.apply_budget_revision(loop.request.limits)
             why = f"{describe_limit(limits, control.exhausted)} was used up"
         return f"Gathering ended after {state.cycle} cycle(s): {why}."
-    has_new_outline = loop.pending_outline is not None
+    has_new_outline = loop.parent.find_pending_outline(loop.state.outline_number) is not None
     if (loop.end_reason and not has_new_outline) or not state.cycle:
         return loop.end_reason
     has_feedback = len(loop.parent.feedback_items) > state.planner_feedback_count

@@ -17,7 +17,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.writing.manuscript import rename_parts
     from tenure.contracts.research.spiral import AnalysisReply, ExecutedQuery, SpiralRequest
     from tenure.contracts.research.trace import TracedCycle, TracedPlan
-    from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import SectionPhase, StepProgress
     from tenure.roles.research.planner import TopicCoverage
 
@@ -51,12 +50,6 @@ class ResearchLoop:
         """Reason of the planner to end; empty while it wants another cycle."""
 
     @property
-    def pending_outline(self) -> OutlineRevision | None:
-        """Outline that a person has set and that is not applied yet; None if there is none."""
-        outline = self.parent.control.outline
-        return outline if outline and outline.number > self.state.outline_number else None
-
-    @property
     def is_planned_by_rule(self) -> bool:
         """Whether rules plan this cycle: they make the searches of the outline, and nothing is found yet to judge."""
         return self.state.cycle == 1 and not self.request.effort.plans_first_cycle
@@ -75,7 +68,7 @@ class ResearchLoop:
 
     def apply_pending_outline(self) -> None:
         """Apply the outline that a person has set, between two cycles."""
-        outline = self.pending_outline
+        outline = self.parent.find_pending_outline(self.state.outline_number)
         if outline is None:
             return
         edit = apply_outline([topic.topic for topic in self.state.topics], outline)

@@ -91,8 +91,7 @@ class ReportContext:
     @property
     def pending_outline(self) -> OutlineRevision | None:
         """Outline that a person has set and that is not applied yet; None if there is none."""
-        outline = self.parent.control.outline
-        return outline if outline and outline.number > self.state.outline_number else None
+        return self.parent.find_pending_outline(self.state.outline_number)
 
     def apply_pending_outline(self) -> bool:
         """Apply the outline that a person has set; return whether there was one."""
