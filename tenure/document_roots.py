@@ -122,9 +122,8 @@ def _change_roots(home: Path, owner: str, scope: str, added: Iterable[Path] | No
             roots = [] if added is None else sorted({*before, *added})
             outer = [root for root in roots if not _is_inside(root, [other for other in roots if other != root])]
             if outer != list(before):
-                _save_roots(
-                    file, {name: paths for name, paths in sorted({**before_change, scope: outer}.items()) if paths}
-                )
+                changed = sorted({**before_change, scope: outer}.items())
+                _save_roots(file, {name: paths for name, paths in changed if paths})
     except Timeout as error:
         raise RootsError(f"another command holds {file.with_suffix('.lock')}: stop it and retry") from error
     except RootsError:

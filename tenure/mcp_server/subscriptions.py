@@ -74,11 +74,8 @@ class Subscriptions:
         Raises:
             MCPError: it names too many resources.
         """
-        notifications = params.notifications
-        keys = {
-            *(notifications.resource_subscriptions or ()),
-            *([LIST] if notifications.resources_list_changed else ()),
-        }
+        events = params.notifications
+        keys = {*(events.resource_subscriptions or ()), *([LIST] if events.resources_list_changed else ())}
         _check_number(len(keys))
         self._add(keys)
         try:

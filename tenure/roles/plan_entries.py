@@ -115,9 +115,7 @@ def _read_action(entry: Entry) -> PlannedAction:
     colon = _QUERY.search(action_line, start)
     head = action_line[: topic.start() if topic else colon.start() if colon else 0]
     between = action_line[start : colon.start()] if topic and colon else ""
-    query = join_lines(action_line[colon.end() :] if colon else action_line[start:]) or join_lines(
-        "\n".join(following[:1])
-    )
+    query = join_lines(action_line[colon.end() if colon else start :]) or join_lines("\n".join(following[:1]))
     after = _AFTER.search(head) or _AFTER.search(between)
     head = _AFTER.sub("", head)
     name, number = _NAME.search(head), _NUMBER.search(head)

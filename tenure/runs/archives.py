@@ -79,9 +79,7 @@ async def _delete_on_server(session: Session, run_id: str) -> set[str]:
     """
     client = await session.connect()
     with explain_refusals(run_id):
-        executions = [
-            (execution.id, execution.run_id) async for execution in client.list_workflows(_build_query(run_id))
-        ]
+        executions = [(item.id, item.run_id) async for item in client.list_workflows(_build_query(run_id))]
         if await _is_running(client, run_id):
             raise TenureError(f"run {run_id} is still running: `{PROGRAM} cancel {run_id} --discard` ends it first")
         for id, run in executions:

@@ -101,9 +101,7 @@ def build_request(request: StartRequest, settings: ClientSettings, note: Callabl
     web = build_web_scope(request, settings)
     if DEFAULT_CORPUS in requested or not (request.docs or requested or databases or web or mode == "code"):
         ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(find_manual()),)))
-    corpora = dict.fromkeys(
-        (*(ingestion.corpus for ingestion in ingest), *requested, *map(get_database_corpus, databases))
-    )
+    corpora = dict.fromkeys((*(read.corpus for read in ingest), *requested, *map(get_database_corpus, databases)))
     try:
         return RunRequest(
             question=request.question,

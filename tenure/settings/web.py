@@ -130,10 +130,8 @@ class SearchSettings(FetchSettings, McpSettings):
         available = list(list_extensions(SEARCH_PROVIDERS))
         if info.field_name == "search_providers":
             servers = info.data.get("mcp_servers", {})
-            available += [
-                *info.data.get("opensearch", ()),
-                *(name for name, server in servers.items() if server.search),
-            ]
+            available += info.data.get("opensearch", ())
+            available += [name for name, server in servers.items() if server.search]
         if unknown := [name for name in providers if name not in available]:
             raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(available)}")
         return providers

@@ -60,13 +60,10 @@ class ApiOperation:
     @cached_property
     def request(self) -> tuple[str, type[BaseModel]] | None:
         """Name and model of the request of the function, or None if it has none."""
-        parameters = inspect.signature(self.function).parameters.values()
-        requests = (
-            (parameter.name, parameter.annotation)
-            for parameter in parameters
-            if hasattr(parameter.annotation, "model_fields")
-        )
-        return next(requests, None)
+        for name, parameter in inspect.signature(self.function).parameters.items():
+            if hasattr(parameter.annotation, "model_fields"):
+                return name, parameter.annotation
+        return None
 
     @property
     def reply(self) -> type[BaseModel]:
@@ -181,13 +178,8 @@ OPERATIONS = (
 def build_routes(service: Service) -> list[Route]:
     """Return the routes of the API."""
     return [
-        Route(
-            PREFIX + operation.path,
-            _build_endpoint(service, operation),
-            methods=[operation.method],
-            name=operation.name,
-        )
-        for operation in OPERATIONS
+        Route(PREFIX + call.path, _build_endpoint(service, call), methods=[call.method], name=call.name)
+        for call in OPERATIONS
     ]
 
 

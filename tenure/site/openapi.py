@@ -21,9 +21,7 @@ _FAULTS = (
 
 def build_description(origin: str) -> dict[str, Any]:
     """Return the description of the API at an origin."""
-    requests = {
-        operation.request[1] for operation in OPERATIONS if operation.request is not None and operation.method != "GET"
-    }
+    requests = {call.request[1] for call in OPERATIONS if call.request is not None and call.method != "GET"}
     replies = {operation.reply for operation in OPERATIONS} | {ErrorReply}
     models = sorted(
         [(model, "validation") for model in requests] + [(model, "serialization") for model in replies],

@@ -118,9 +118,7 @@ async def read_states(client: Client, build_ids: Collection[str]) -> dict[str, V
     counts = await asyncio.gather(*(count_running_workflows(client, build_id) for build_id in build_ids))
     # Read after the counts: a run that began meanwhile belongs to the version that was current before.
     deployment = await describe_deployment(client)
-    summaries = (
-        {summary.deployment_version.build_id: summary for summary in deployment.version_summaries} if deployment else {}
-    )
+    summaries = {item.deployment_version.build_id: item for item in deployment.version_summaries} if deployment else {}
     current = deployment.routing_config.current_deployment_version.build_id if deployment else ""
     return {
         build_id: "in_use" if count or build_id == current else _judge_summary(summaries.get(build_id))

@@ -172,12 +172,9 @@ class ToolContext:
         """
         passages = list(self.passages.values())
         if number > len(passages):
-            numbers = (
-                f"passages have the numbers 1 to {len(passages)}"
-                if passages
-                else "no passage was seen yet; search first"
-            )
-            raise UnknownPassageError(f"there is no passage {number}: {numbers}")
+            numbers = f"passages have the numbers 1 to {len(passages)}"
+            reason = numbers if passages else "no passage was seen yet; search first"
+            raise UnknownPassageError(f"there is no passage {number}: {reason}")
         return passages[number - 1]
 
     def select_passages(self, numbers: Sequence[int], limit: int) -> tuple[PassageRef, ...]:

@@ -74,9 +74,7 @@ class QuestionTools:
             self._clients.log.add(record)
         calculated = (use.observation for use in used if use.name == "calculate" and use.observation.passages)
         return ToolEvidence(
-            results=tuple(
-                {passage.chunk: passage for made_call in used for passage in made_call.observation.passages}.values()
-            ),
+            results=tuple({p.chunk: p for made_call in used for p in made_call.observation.passages}.values()),
             notes=(
                 *(_describe_failure(call) for call in used if call.observation.problem),
                 *(f"A server was not used: {problem.rstrip('.')}." for problem in session.tools.mcp_problems),

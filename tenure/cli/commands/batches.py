@@ -86,11 +86,8 @@ async def _report_changes(batch: Batch, display: ProgressDisplay) -> None:
     query = RunQuery("progress", BatchReport)
     while True:
         report = await _query_status(batch, query)
-        ended = (
-            [outcome for outcome in report.outcomes if outcome.status not in ("waiting", "running")] if report else []
-        )
-        for outcome in ended:
-            if report and outcome.key not in reported:
+        for outcome in report.outcomes if report else ():
+            if report and outcome.status not in ("waiting", "running") and outcome.key not in reported:
                 reported.add(outcome.key)
                 words = f"{outcome.run}: {outcome.status.replace('_', ' ')}, {truncate_line(outcome.question, 100)}"
                 display.report(f"[{len(reported)} of {len(report.outcomes)}] {words}")

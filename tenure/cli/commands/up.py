@@ -114,10 +114,7 @@ async def show_versions(service: Service, make_current: bool, run: str | None, o
         return
     print_rows(
         ("version", "status", "running workflows", "workers"),
-        (
-            (version.build_id, version.status, str(version.running_workflows), str(version.workers))
-            for version in code_versions
-        ),
+        ((code.build_id, code.status, str(code.running_workflows), str(code.workers)) for code in code_versions),
     )
 
 

@@ -120,9 +120,8 @@ def build_reasoning(input: ReasonerInput, output: ReasonerOutput, evidence: Evid
     rests: list[tuple[int, ...]] = []
     for n, step in enumerate((*output.steps, *([output.conclusion] if output.conclusion else [])), 1):
         follows = tuple(dict.fromkeys(names[number] for number in step.follows if names.get(number, n) < n))
-        rests.append(
-            _select_numbers(input, step) or tuple(dict.fromkeys(p for number in follows for p in rests[number - 1]))
-        )
+        inherited = dict.fromkeys(passage for number in follows for passage in rests[number - 1])
+        rests.append(_select_numbers(input, step) or tuple(inherited))
         claim = cite_claim(step.sentence.text, rests[-1], evidence.passages)
         steps.append(ReasoningStep(kind=step.kind, claim=claim, follows=follows, link=step.link))
     return Reasoning(

@@ -171,11 +171,8 @@ def render(input: PlannerInput, evidence: Evidence) -> list[Message]:
 def _render_critiques(input: PlannerInput) -> str:
     """Render the last critique, and the rejected actions of the last plan."""
     critiques = (input.critique, render_list("Not carried out", input.not_executed))
-    return (
-        wrap_in_tag("critiques", join_parts("Your last critique, not to be repeated:", *critiques))
-        if any(critiques)
-        else ""
-    )
+    text = join_parts("Your last critique, not to be repeated:", *critiques)
+    return wrap_in_tag("critiques", text) if any(critiques) else ""
 
 
 def _render_memory(input: PlannerInput) -> str:
@@ -199,9 +196,7 @@ def describe_coverage(topic: TopicCoverage) -> str:
         return "no passage yet"
     if topic.open_parts is None:
         return passages
-    return (
-        f"{passages}, none on: {', '.join(topic.open_parts)}" if topic.open_parts else f"{passages}, some on each part"
-    )
+    return f"{passages}, " + (f"none on: {', '.join(topic.open_parts)}" if topic.open_parts else "some on each part")
 
 
 COVERAGE_THRESHOLD = 0.75

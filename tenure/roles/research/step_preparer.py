@@ -89,10 +89,8 @@ def describe_earlier_steps(earlier: Sequence[EarlierStep]) -> list[str]:
     lines, first = list[str](), 1
     for step in earlier:
         last = first + step.passages - 1
-        passages = (
-            f"passages {first} to {last}" if step.passages > 1 else f"passage {first}" if step.passages else "none"
-        )
-        lines.append(f"{step.query} ({passages})")
+        many = f"passages {first} to {last}" if step.passages > 1 else f"passage {first}"
+        lines.append(f"{step.query} ({many if step.passages else 'none'})")
         first = last + 1
     return lines
 

@@ -62,11 +62,8 @@ def render(input: StanceJudgeInput, evidence: Evidence) -> list[Message]:
 
 def quote_sides(input: StanceJudgeInput, output: StanceJudgeOutput, evidence: Evidence) -> PassageSides:
     """Return the sides with the nearest quote of each; a passage counts once, and missing passages are omitted."""
-    first = {
-        stance.passage: stance.side
-        for stance in reversed(output.stances)
-        if 1 <= stance.passage <= len(evidence.passages)
-    }
+    count = len(evidence.passages)
+    first = {stance.passage: stance.side for stance in reversed(output.stances) if 1 <= stance.passage <= count}
     return PassageSides(
         stances=tuple(
             PassageSide(

@@ -202,10 +202,7 @@ async def read_version_states(settings: ConnectionSettings, build_ids: Collectio
         ) from error
     # A version is needed as long as any owner needs it.
     order = ("in_use", "idle", "drained")
-    return {
-        build_id: min((states_of_queue[build_id] for states_of_queue in states), key=order.index)
-        for build_id in build_ids
-    }
+    return {build_id: min((owner[build_id] for owner in states), key=order.index) for build_id in build_ids}
 
 
 async def wait_for_version(settings: StackSettings, status: StackStatus) -> None:

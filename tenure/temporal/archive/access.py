@@ -79,9 +79,8 @@ def import_runs(settings: HomeSettings, path: Path, check_id: Callable[[str], ob
             check_id(run.id)
         runs = ArchivedRuns(Store(settings.knowledge_uri))
         for run in described:
-            others = {stored.execution for stored in runs.describe_runs(run.id)} - {
-                other.execution for other in described
-            }
+            imported = {other.execution for other in described}
+            others = {stored.execution for stored in runs.describe_runs(run.id)} - imported
             if others and run.type == "AgentWorkflow":
                 raise ArchiveUnreadable(f"{path} cannot be imported: there is another run {run.id} in this home")
         for document in _read_file(path):

@@ -113,9 +113,8 @@ class AccessPolicy:
         if not is_known and not (len(tokens) == 1 and is_valid_token(self._key, tokens[0])):
             return self._refuse("This link has expired or belongs to another home.")
         remaining = urlencode([(name, value) for name, value in query if name != TOKEN])
-        page = _make_page(
-            HTTPStatus.OK, "Opening the web UI …", refresh=parts.path + (f"?{remaining}" if remaining else "")
-        )
+        target = parts.path + (f"?{remaining}" if remaining else "")
+        page = _make_page(HTTPStatus.OK, "Opening the web UI …", refresh=target)
         page.headers["set-cookie"] = self.make_cookie()
         return page
 

@@ -72,9 +72,8 @@ class StoredVersion:
     def add_server(self, server: str) -> None:
         """Record that a worker of this version was started for a server."""
         if server not in (servers := self._list_servers()):
-            (self.folder / SERVERS_FILE).write_text(
-                "".join(f"{name}\n" for name in (*servers, server)), encoding="utf-8"
-            )
+            text = "".join(f"{name}\n" for name in (*servers, server))
+            (self.folder / SERVERS_FILE).write_text(text, encoding="utf-8")
 
     def is_only_for(self, server: str) -> bool:
         """Return whether workers of this version were started for no other server."""
