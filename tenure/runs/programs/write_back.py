@@ -88,7 +88,7 @@ def _plan(result: Result, folder: Path | None) -> Iterator[_Change]:
     Raises:
         TenureError: as by `write_files`.
     """
-    originals = {one.path: one for one in result.originals}
+    originals = {source_file.path: source_file for source_file in result.originals}
     root = folder.resolve() if folder else _find_root(result)
     stale: list[str] = []
     for file in result.files:

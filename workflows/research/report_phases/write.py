@@ -125,8 +125,8 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
     # Considered even if the review fails: otherwise the report would be revised again and again.
     context.state = context.state.with_text(state.text, feedback)
     # Searches are listed with what they have found; only a reason beyond that is a request.
-    requested = [one for one in critiques if one.critique != manuscript.describe_search(one.query)]
-    reasons = (f"{one.topic}: {one.critique}" if one.topic else one.critique for one in requested)
+    requested = [entry for entry in critiques if entry.critique != manuscript.describe_search(entry.query)]
+    reasons = (f"{entry.topic}: {entry.critique}" if entry.topic else entry.critique for entry in requested)
     requests = dict.fromkeys((*reasons, *feedback))
     output = await context.clients.models.ask(
         report_reviewer.ROLE,
@@ -137,7 +137,7 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
             searches={query: state.dossier.searches[query] for query in state.searches},
             first_new=state.first_new,
             earlier_critiques=tuple(
-                one for one in state.reviews if one not in {critique.critique for critique in requested}
+                entry for entry in state.reviews if entry not in {critique.critique for critique in requested}
             ),
             may_search=state.revisions < context.max_revisions and not context.parent.is_finishing,
             running_low=context.parent.control.running_low,
@@ -159,10 +159,10 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         context.add_notes(["The report keeps an earlier draft, since the edits of a review made it worse."])
     if output.refused_edits:
         context.add_notes(["Edits of a review that named no sentence or no passage were not made."])
-    worded = [one.gap.query for one in list_absences(text) if one.claim.query]
+    worded = [entry.gap.query for entry in list_absences(text) if entry.claim.query]
     queries = dict.fromkeys((*output.queries, *(query for query in worded if query not in state.dossier.searches)))
     needed = manuscript.build_critiques(output.verdicts, tuple(queries), context.state.topics)
-    new = [one for one in needed if not is_repeated_critique(one.critique, context.state.reviews)]
+    new = [entry for entry in needed if not is_repeated_critique(entry.critique, context.state.reviews)]
     context.state = context.state.with_text(text, feedback)
     context.update(
         is_reviewed=True,
