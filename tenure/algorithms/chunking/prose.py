@@ -20,13 +20,16 @@ BlockKind = Literal["paragraph", "list", "table", "code"]
 MAX_COLUMNS_CHARACTERS = 200
 """Maximum characters of the names of columns that a chunk carries."""
 
+# "## Limits".
 _HEADING = re.compile(r"(#{1,6}) +(\S.*)")
-_ITEM = re.compile(r" *(?:-|(?P<number>\d{1,9})\.) ")
+_ITEM = re.compile(r" *(?:-|(?P<number>\d{1,9})\.) ")  # "- an item", "12. an item".
 _CODE_INDENT = "    "
-_INTRODUCTION = re.compile(r"[:\uff1a][\"'”\u2019)\]]*$")
-_MAX_CLOSING_CHARACTERS = 8
+_INTRODUCTION = re.compile(r"[:\uff1a][\"'”\u2019)\]]*$")  # "as follows:", "(see below:)".
+_MAX_CLOSING_CHARACTERS = 8  # The colon with the quotation marks and brackets after it.
+# The first mark of notes on code: "(1)", "<1>", "[1]", "# 1", "①".
 _CALLOUT = re.compile(r"\(1\)|<1>|\[1\]|(?:#|//|--) ?1\b|\u2460")
 _PROMPT = ">>>"
+# "}", "end", "else:": they continue the definition before them.
 CLOSING = re.compile(r"\s*(?:[)\]}>]|end\b|fi\b|done\b|esac\b|else\b|elif\b|except\b|finally\b|catch\b)")
 
 
