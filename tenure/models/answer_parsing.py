@@ -19,6 +19,7 @@ SCHEMA_MISMATCH: Final = "answer did not fit the schema"
 REASONING_ONLY: Final = "the model reasoned and did not answer"
 """Reasons of an unusable answer, as reports show them."""
 
+# "<think>First … </think>" before an answer; the end is missing if the answer was cut off.
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _ENVELOPES = ("arguments", "parameters", "input")
 _MAX_SPANS = 32

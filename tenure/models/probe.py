@@ -119,11 +119,11 @@ def _iterate_routes(settings: ChatModelSettings) -> Iterator[ModelRoute]:
     """Yield a route to each model: both tiers, then the roles that have a model of their own."""
     routes = ModelRoutes(settings)
     all_routes = [routes.route(ROLE, "main"), routes.route(ROLE, "fast")]
-    all_routes += [routes.route(name, "main") for name, own in settings.roles.items() if own.model]
-    seen: set[str] = set()
+    all_routes += [routes.route(name, "main") for name, role in settings.roles.items() if role.model]
+    models: set[str] = set()
     for route in all_routes:
-        if route.model not in seen:
-            seen.add(route.model)
+        if route.model not in models:
+            models.add(route.model)
             yield route
 
 

@@ -172,30 +172,16 @@ def compute_freshness(
     return fresh
 
 
-class MemoryScore(NamedTuple):
-    """Factors of a memory's rank."""
-
-    relevance: float
-    freshness: float
-    weight: float
-    practice: float
-
-    @property
-    def total(self) -> float:
-        """Product of the factors."""
-        return self.relevance * self.freshness * self.weight * self.practice
-
-
 def score_memory(
     relevance: float, freshness: float, importance: float, confidence: float, uses: int, *, disputed: bool
-) -> MemoryScore:
+) -> float:
     """Return the score of a memory.
 
-    The total is relevance · (0.5 + 0.5·freshness) · (0.5 + 0.5·importance)·(0.5 + 0.5·confidence) · (0.8 +
+    It is relevance · (0.5 + 0.5·freshness) · (0.5 + 0.5·importance)·(0.5 + 0.5·confidence) · (0.8 +
     0.2·uses/(uses + 3)), half of it for a disputed memory, so that no single factor outweighs relevance.
     """
     weight = (0.5 + 0.5 * importance) * (0.5 + 0.5 * confidence) * (DISPUTED_FACTOR if disputed else 1.0)
-    return MemoryScore(relevance, 0.5 + 0.5 * freshness, weight, 0.8 + 0.2 * uses / (uses + _HALF_PRACTICE_USES))
+    return relevance * (0.5 + 0.5 * freshness) * weight * (0.8 + 0.2 * uses / (uses + _HALF_PRACTICE_USES))
 
 
 def is_duplicate(a: str, b: str, likeness: float, min_likeness: float) -> bool:

@@ -21,7 +21,7 @@ from tenure.models.openai.reply import (
     ToolCall,
 )
 
-_CHECK_CHARACTERS: Final = 500
+_CHECK_CHARACTERS: Final = 500  # Characters between two searches for repetition in an answer.
 _DONE: Final = "[DONE]"
 
 

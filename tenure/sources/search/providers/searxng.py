@@ -16,7 +16,7 @@ from tenure.sources.search.provider import (
     parse_primary_language,
 )
 
-_REGION = re.compile(r"[a-z]{2,3}-[A-Z]{2}")
+_REGION = re.compile(r"[a-z]{2,3}-[A-Z]{2}")  # "de-AT".
 _MAX_PAGES = 3
 """Maximum number of result pages per search; a page has ten results or more."""
 
@@ -47,12 +47,12 @@ class Searxng(ApiProvider):
         results: dict[str, SearchResult] = {}
         for page in range(1, _MAX_PAGES + 1):
             reply = await self._fetch_page(request, page)
-            known = len(results)
+            count = len(results)
             for result in reply.results:
                 results.setdefault(
                     result.url or "", build_result(result.url, result.title, result.content, result.publishedDate)
                 )
-            if len(results) >= request.k or len(results) == known:
+            if len(results) >= request.k or len(results) == count:
                 break
         return list(results.values())
 
