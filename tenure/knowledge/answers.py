@@ -58,7 +58,7 @@ class AnswerCache:
         return RunAnswers(self, get_run(workflow), identify, fresh)
 
     def save_answer(self, request: str, run: str, answer: StoredAnswer) -> None:
-        """Store the answer of a run to a request."""
+        """Store the answer of a run to a request, with the time, by which the newest is chosen."""
         created_at = datetime.now(UTC).isoformat(timespec="microseconds")
         self._write(request, run, answer.model_dump_json().encode(), created_at)
 

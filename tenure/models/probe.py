@@ -70,7 +70,7 @@ class _ModelList(BaseModel):
 
 
 async def probe_chat_models(settings: ChatModelSettings) -> list[ChatProbe]:
-    """Probe all_routes configured chat model, one after the other: a local server may load only one at a time."""
+    """Probe every configured chat model, one after the other: a local server may load only one at a time."""
     routes = list(_iterate_routes(settings))
     limited = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PROBE_TIMEOUT_SECONDS)})
     try:

@@ -50,7 +50,7 @@ class ModelRoutes:
         self._settings = settings
 
     def route(self, role: str, tier: Tier) -> ModelRoute:
-        """Return the route of a role of a tier."""
+        """Return the route of a role: its own settings, then those of the tier and of all models."""
         common = self._settings
         overrides = {name: value for name, value in common.roles.get(role, RoleSettings()) if value not in (None, "")}
         everywhere: dict[str, Any] = {

@@ -54,7 +54,11 @@ def calculate(expression: str) -> Calculation:
 
 
 def evaluate(expression: str) -> CalculatorValue:
-    """Return the value of an expression."""
+    """Return the value of an expression of at most 1,000 characters, with its units.
+
+    Raises:
+        CalculationError: it is too long, is not an expression, or has no value.
+    """
     if len(expression) > MAX_EXPRESSION_LENGTH:
         raise CalculationError(f"an expression has at most {MAX_EXPRESSION_LENGTH:,} characters")
     return ExpressionParser(list(tokenize(_normalize_line(expression)))).parse()

@@ -159,7 +159,6 @@ class ExpressionParser:
         return multiply(number, build_quantity(Fraction(1), units))
 
     def _parse_unit(self) -> UnitPowers:
-        """Parse one unit with its power."""
         name = self._current.text
         squared = _UNIT_POWER.fullmatch(name)
         unit, exponent = find_unit(name), 1

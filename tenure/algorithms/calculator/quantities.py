@@ -58,7 +58,7 @@ def _get_dimension(symbol: str) -> Dimension:
 
 
 def build_quantity(number: Fraction, units: UnitPowers) -> Quantity:
-    """Return a number of units as a quantity."""
+    """Return a number of units as a quantity in base units: 20 degrees Celsius are 293.15 K."""
     size, zero = _compute_scale(units)
     scaled = multiply(Quantity(number), Quantity(size))
     return Quantity(add(scaled, Quantity(zero)).value, units)
@@ -99,7 +99,7 @@ def _count_bits(number: Fraction) -> tuple[int, int]:
 
 
 def add(a: Quantity, b: Quantity, sign: int = 1) -> Quantity:
-    """Return a + sign·b."""
+    """Return a + sign·b; a CalculationError if their dimensions differ or the result is too large."""
     if a.dimension != b.dimension:
         raise CalculationError(f"{_describe_kind(a)} and {_describe_kind(b)} cannot be added, subtracted or compared")
     (above_a, below_a), (above_b, below_b) = _count_bits(a.value), _count_bits(b.value)
@@ -150,7 +150,7 @@ def combine_units(powers: Iterable[tuple[str, int]]) -> UnitPowers:
 
 
 def raise_to_power(base: Quantity, exponent: Quantity) -> Quantity:
-    """Return a power."""
+    """Return a power; it is exact if the exponent is an exact integer or the root is rational."""
     if exponent.dimension:
         raise CalculationError(f"an exponent must be a plain number, not {_describe_kind(exponent)}")
     if exponent.value.denominator == 1:

@@ -73,7 +73,6 @@ def split_sections(text: str) -> list[Section]:
 
 
 def _classify(text: str, line: TextLine) -> BlockKind:
-    """Return the kind of a block by its first line."""
     if text.startswith(_CODE_INDENT, line.start):
         return "code"
     if text.startswith("|", line.start):
@@ -109,7 +108,6 @@ def list_column_names(tables: Sequence[Sequence[TextLine]], start: int, text: st
 
 
 def _find_bonds(blocks: Sequence[TextBlock], text: str) -> list[Bond]:
-    """Return the bond of each block to the block before it."""
     bonds = [Bond.NONE] * len(blocks)
     numbers = [_find_numbers(block, text) for block in blocks]
     for at, (before, block) in enumerate(pairwise(blocks), 1):

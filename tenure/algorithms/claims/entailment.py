@@ -116,7 +116,6 @@ def _is_question(sentence: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _list_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text, each once."""
     texts = tuple(dict.fromkeys(sentence.text for sentence in split_sentences(text)))
     return texts or ((text,) if text.strip() else ())
 

@@ -228,7 +228,7 @@ def compute_writing_reserve(limits: RunLimits) -> BudgetAmounts:
 
 
 def compute_used_shares(limits: RunLimits, amounts: BudgetAmounts, seconds: float) -> dict[BudgetResource, float]:
-    """Return the used share of each limit."""
+    """Return the used share of each limit that is set; above 1 if it is exceeded."""
     shares: dict[BudgetResource, float] = {
         _RESOURCE_NAMES[name]: getattr(amounts, name) / limit for name, limit in _iterate_limits(limits)
     }
@@ -244,7 +244,7 @@ def refuse(request: BudgetRequest, limits: RunLimits) -> BudgetGrant:
 
 
 def list_limits(limits: RunLimits) -> dict[BudgetResource, float]:
-    """Return each limited resource with its limit."""
+    """Return the limits that are set, by resource; that of the time in seconds."""
     ceilings: dict[BudgetResource, float] = {_RESOURCE_NAMES[name]: limit for name, limit in _iterate_limits(limits)}
     return ceilings if limits.max_seconds is None else ceilings | {"time": limits.max_seconds}
 

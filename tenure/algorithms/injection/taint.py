@@ -66,7 +66,6 @@ def is_verbatim(claim: Claim) -> bool:
 
 
 def _walk(value: object) -> Iterator[object]:
-    """Yield a value and all values inside it."""
     yield value
     inside: Iterable[object] = ()
     if isinstance(value, BaseModel):

@@ -22,7 +22,7 @@ class PhrasePattern(NamedTuple):
 
 
 def contains_phrase(text: str, phrases: Sequence[PhrasePattern]) -> bool:
-    """Return whether a text contains one of the phrases."""
+    """Return whether a text contains one of the phrases; only those with a hint in the text are searched for."""
     lower = text.lower()
     return any(
         (not phrase.hints or any(hint in lower for hint in phrase.hints)) and phrase.pattern.search(text)

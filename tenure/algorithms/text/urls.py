@@ -114,7 +114,7 @@ def resolve_url(base: str, reference: str) -> str:
 
 
 def extract_host(url: str) -> str:
-    """Return the host of a URL."""
+    """Return the canonical host of a URL; an InvalidUrlError if the URL has none."""
     return parse_url(url).host
 
 

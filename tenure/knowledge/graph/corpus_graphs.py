@@ -59,7 +59,7 @@ class GraphReader:
         }
 
     def load_pair_chunks(self, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the chunks of pairs."""
+        """Return the sorted chunks of each pair, merged over the corpora."""
         merged: dict[str, set[str]] = {}
         for pair, chunks in self._read(RELATIONS, ("pair", "chunks"), pairs):
             merged.setdefault(pair, set()).update(chunks)

@@ -100,8 +100,8 @@ class Consolidation:
         seconds = time.monotonic() - started
         return UpkeepReport(step=self._step, processed=self._looked_at, changed=self._changed, seconds=seconds)
 
-    def _batches(self, columns: Sequence[str], where: str, size: int = PASS_ROWS) -> Iterator[pa.RecordBatch]:
-        for batch in self._store.read_batches(self._table, columns, where, size):
+    def _batches(self, columns: Sequence[str], where: str) -> Iterator[pa.RecordBatch]:
+        for batch in self._store.read_batches(self._table, columns, where, PASS_ROWS):
             yield batch
             self._advance(batch.num_rows)
 

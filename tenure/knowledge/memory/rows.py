@@ -52,7 +52,7 @@ MemoryRow = Mapping[str, Any]
 
 
 def make_memory_id(owner: str, run: str, words: str) -> str:
-    """Return the id of a memory of an owner from a run."""
+    """Return the id of a memory: 24 hexadecimal digits, the same for the same words of a run."""
     return hash_parts(owner, run, words)[:24]
 
 

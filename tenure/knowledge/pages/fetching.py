@@ -196,7 +196,7 @@ class _PendingWrites:
             await self.flush()
 
     async def add_confirmation(self, page: PageMetadata) -> None:
-        """Add the confirmation of a page."""
+        """Add the confirmation of a page, which is written together with others."""
         self._merge_confirmation.append(page)
 
     async def flush(self) -> None:

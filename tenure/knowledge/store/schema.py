@@ -321,7 +321,7 @@ def build_chunk_schema(dimensions: int) -> pa.Schema:
 
 
 def make_source_id(corpus: str, uri: str) -> SourceId:
-    """Return the id of the source at `uri` in `corpus`."""
+    """Return the id of a source: 24 hexadecimal digits of a hash."""
     return SourceId(hash_parts(corpus, uri)[:24])
 
 

@@ -243,7 +243,6 @@ def _select_mentioned(sql: str, sources: Sequence[TableSource]) -> list[TableSou
 def _run_select(
     request: QueryRequest | TableFileRequest, sources: Sequence[TableSource], limits: SqlLimits
 ) -> ResultTable:
-    """Run one SELECT over the sources."""
     if not sources:
         raise SqlError("there are no tables in " + (", ".join(request.corpora) or "what was named"))
     return run_select([source.database for source in _select_mentioned(request.sql, sources)], request.sql, limits)

@@ -110,12 +110,12 @@ class AssistantMessage(BaseModel):
 
     @property
     def reasoning_text(self) -> str:
-        """Text of the reasoning."""
+        """Reasoning, which servers send under two names; empty without any."""
         return self.reasoning_content or self.reasoning or ""
 
     @property
     def function_calls(self) -> list[ToolCall]:
-        """All function calls."""
+        """Function calls: those of `tool_calls`, and that of its older form `function_call`."""
         older = [ToolCall(function=self.function_call)] if self.function_call else []
         return [*(self.tool_calls or ()), *older]
 

@@ -66,7 +66,7 @@ def describe_tables(database: Database, limits: SqlLimits) -> tuple[Table, ...]:
 
 
 def build_description(title: str, tables: Sequence[Table]) -> Document:
-    """Return the descriptions of tables as a document."""
+    """Return a document with a section for each table: its columns, their statistics, and rows."""
     form = NormalFormWriter()
     for table in tables:
         _describe(form, table)

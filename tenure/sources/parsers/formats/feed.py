@@ -31,7 +31,7 @@ _MARKUP = re.compile(r"<[a-zA-Z/!]|&[a-z#0-9]+;")
 
 
 def parse_feed(text: str) -> Document:
-    """Parse a feed."""
+    """Parse a feed of RSS or Atom: its title and description, then a section for each of the first 1,000 entries."""
     try:
         root = parse_xml(text, recover=True)
     except SyntaxError as error:

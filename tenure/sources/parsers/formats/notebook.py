@@ -24,7 +24,7 @@ _TICKS = re.compile("`+")
 
 
 def parse_notebook(text: str) -> Document:
-    """Parse a notebook."""
+    """Parse a notebook of Jupyter of any version: its text, its code, and the outputs that are text."""
     try:
         notebook = json.loads(text)
     except ValueError as error:

@@ -36,7 +36,7 @@ class _Reply(BaseModel):
 class Searxng(ApiProvider):
     """A SearXNG instance with the JSON format enabled.
 
-    Time range, language and safe search are parameters that the instance passes to its engines; domains become `site:`
+    Time range, language and the exclusion of adult content are passed to its engines; domains become `site:`
     operators. The instance sets the number of results per page.
     """
 
@@ -64,7 +64,7 @@ class Searxng(ApiProvider):
             "pageno": page,
             "time_range": request.time_range or "",
             "language": _to_searxng_language(request.language),
-            "safesearch": 1 if request.safe_search else 0,
+            "safesearch": 1,
         }
         try:
             reply = self._client.parse(_Reply, await self._client.get("/search", params))
