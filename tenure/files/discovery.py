@@ -37,7 +37,7 @@ _FOLDER_MARKS: Final = frozenset(("pyvenv.cfg", "CACHEDIR.TAG"))
 """Names of files that mark a virtual environment or a cache."""
 _IGNORE_FILE: Final = ".gitignore"
 _MOUNTS: Final = Path("/proc/self/mountinfo")
-_OCTAL: Final = re.compile(r"\\([0-7]{3})")
+_OCTAL: Final = re.compile(r"\\([0-7]{3})")  # A space in a mount point of /proc/self/mountinfo is "\\040".
 _DECEPTIVE_NAME: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters and changes of direction, with which a name looks like another."""
 
@@ -224,7 +224,7 @@ class _Search:
 
     def _read_entries(self, folder: str) -> list[_Entry]:
         """Return the entries of a folder in the order of their names."""
-        found = []
+        entries = []
         with open_folder(Path(folder)) as descriptor, os.scandir(descriptor) as listing:
             for item in listing:
                 self._entries += 1
@@ -241,8 +241,8 @@ class _Search:
                 except FileNotFoundError:
                     # It was deleted since the listing began.
                     continue
-                found.append(_Entry(item.name, status, target))
-        return sorted(found, key=lambda entry: entry.name)
+                entries.append(_Entry(item.name, status, target))
+        return sorted(entries, key=lambda entry: entry.name)
 
     def _is_left_out(self, path: str, name: str, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
         """Return whether an entry is hidden, no document, or excluded by a `.gitignore`; such entries are no news."""
@@ -298,8 +298,8 @@ class _Search:
 
 
 def _extend_rules(folder: str, rules: tuple[_Rules, ...], entries: Sequence[_Entry]) -> tuple[_Rules, ...]:
-    own = next((entry for entry in entries if entry.name == _IGNORE_FILE), None)
-    if own is None or stat.S_ISDIR(own.status.st_mode):
+    file = next((entry for entry in entries if entry.name == _IGNORE_FILE), None)
+    if file is None or stat.S_ISDIR(file.status.st_mode):
         return rules
     try:
         with open_file(Path(folder, _IGNORE_FILE)) as opened:
@@ -316,8 +316,8 @@ def _extend_rules(folder: str, rules: tuple[_Rules, ...], entries: Sequence[_Ent
 def _is_ignored(path: str, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
     """Return the decision of the innermost `.gitignore` with a matching pattern, as git does."""
     parts = Path(path).parts if rules else ()
-    for above, own in reversed(rules):
-        verdict = own.decide(parts[above:], is_folder=is_folder)
+    for above, folder_rules in reversed(rules):
+        verdict = folder_rules.decide(parts[above:], is_folder=is_folder)
         if verdict is not None:
             return verdict
     return False
@@ -326,7 +326,7 @@ def _is_ignored(path: str, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
 def _escape(path: str) -> str:
     """Return a path as text: bytes that are not UTF-8 and control characters as escapes."""
     text = os.fsencode(path).decode("utf-8", errors="backslashreplace")
-    return _DECEPTIVE_NAME.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _DECEPTIVE_NAME.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _describe(error: OSError) -> str:
@@ -338,4 +338,4 @@ def _list_mounts() -> frozenset[str] | None:
         lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return None
-    return frozenset(_OCTAL.sub(lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines)
+    return frozenset(_OCTAL.sub(lambda match: chr(int(match[1], 8)), line.split(" ")[4]) for line in lines)

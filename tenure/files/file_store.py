@@ -26,7 +26,7 @@ _CHUNK_BYTES = 1 << 20
 _CONNECT_SECONDS = 10
 _REQUEST_SECONDS = 60
 _MAX_ATTEMPTS = 4
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")  # SHA-256 of the content, in hexadecimal digits.
 
 
 class FileStoreError(Exception):
@@ -131,8 +131,8 @@ class FileStore:
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                size, found = self._copy(location, file, max_bytes)
-            if found != digest:
+                size, content_digest = self._copy(location, file, max_bytes)
+            if content_digest != digest:
                 raise SharedFileRefused(f"{location} was exchanged: its content does not fit its name")
         except BaseException:
             target.unlink(missing_ok=True)
@@ -140,7 +140,7 @@ class FileStore:
         return size
 
     def _copy(self, location: str, target: IO[bytes], max_bytes: int) -> tuple[int, str]:
-        size, found = 0, hashlib.sha256()
+        size, digest = 0, hashlib.sha256()
         try:
             source = self._objects.open_input_stream(location.removeprefix(SCHEME))
         except FileNotFoundError:
@@ -154,11 +154,11 @@ class FileStore:
                 except OSError as error:
                     raise FileStoreUnreachable(f"{location} cannot be read: {_describe(error)}") from error
                 if not chunk:
-                    return size, found.hexdigest()
+                    return size, digest.hexdigest()
                 size += len(chunk)
                 if size > max_bytes:
                     raise SharedFileRefused(f"{location} is larger than {max_bytes:,} bytes")
-                found.update(chunk)
+                digest.update(chunk)
                 target.write(chunk)
 
 

@@ -19,8 +19,8 @@ _MAX_PATTERN_CHARACTERS: Final = 4_096
 _MAX_NAME_BYTES: Final = 255
 """Maximum length of a file name; a longer literal matches none."""
 
-_NEVER: Final = re.compile(r"(?!)")
-_ANY: Final = re.compile(r"[^/]+", re.DOTALL)
+_NEVER: Final = re.compile(r"(?!)")  # Matches nothing.
+_ANY: Final = re.compile(r"[^/]+", re.DOTALL)  # Matches every name.
 _STAR: Final = "*"
 _CLASSES: Final = {
     "alnum": "a-zA-Z0-9",
@@ -108,7 +108,7 @@ def _parse_line(line: str) -> _Pattern | None:
 
 def _drop_bracketed_slashes(pattern: str) -> str:
     """Remove slashes from bracket expressions: there they match nothing, and they divide no path."""
-    kept: list[str] = []
+    parts: list[str] = []
     at = 0
     while at < len(pattern):
         end = at + (2 if pattern[at] == "\\" else 1)
@@ -116,11 +116,11 @@ def _drop_bracketed_slashes(pattern: str) -> str:
             end = _parse_bracket(pattern, end)[1]
             bracket = pattern[at:end].replace("\\/", "").replace("/", "")
             # Without any character left, a negated expression matches every character, and another one none.
-            kept.append({"[]": "[\0]", "[!]": "?", "[^]": "?"}.get(bracket, bracket))
+            parts.append({"[]": "[\0]", "[!]": "?", "[^]": "?"}.get(bracket, bracket))
         else:
-            kept.append(pattern[at:end])
+            parts.append(pattern[at:end])
         at = end
-    return "".join(kept)
+    return "".join(parts)
 
 
 def _strip_trailing_spaces(line: str) -> str:
@@ -192,7 +192,7 @@ def _parse_bracket(segment: str, at: int) -> tuple[str, int]:
     """Return the regular expression of a bracket expression and its end; an empty one if it is not closed."""
     negated = segment[at : at + 1] in ("!", "^")
     at += negated
-    found: list[str] = []
+    ranges: list[str] = []
     first = True
     while at < len(segment) and (first or segment[at] != "]"):
         first = False
@@ -200,7 +200,7 @@ def _parse_bracket(segment: str, at: int) -> tuple[str, int]:
             end = segment.find(":]", at)
             if end < 0 or segment[at + 2 : end] not in _CLASSES:
                 return "", len(segment)
-            found.append(_CLASSES[segment[at + 2 : end]])
+            ranges.append(_CLASSES[segment[at + 2 : end]])
             at = end + 2
             continue
         low, at = _read_character(segment, at)
@@ -208,10 +208,10 @@ def _parse_bracket(segment: str, at: int) -> tuple[str, int]:
         if segment[at : at + 1] == "-" and segment[at + 1 : at + 2] not in ("", "]"):
             high, at = _read_character(segment, at + 1)
         if low <= high:
-            found.append(f"{re.escape(low)}-{re.escape(high)}")
+            ranges.append(f"{re.escape(low)}-{re.escape(high)}")
     if at >= len(segment):
         return "", at
-    inner = "".join(found)
+    inner = "".join(ranges)
     if not inner:
         return ("." if negated else "(?!)."), at + 1
     return f"[{'^' if negated else ''}{inner}]", at + 1

@@ -14,8 +14,8 @@ def read_texts(paths: Iterable[str]) -> dict[str, str]:
 
     A file that has gone, is refused, is very large or is no text is left out: a place in it is not needed.
     """
-    found = {path: _read_text(Path(path)) for path in dict.fromkeys(paths) if path.startswith("/")}
-    return {path: text for path, text in found.items() if text is not None}
+    texts = {path: _read_text(Path(path)) for path in dict.fromkeys(paths) if path.startswith("/")}
+    return {path: text for path, text in texts.items() if text is not None}
 
 
 def _read_text(path: Path) -> str | None:

@@ -26,12 +26,14 @@ _KEY_SUFFIXES: Final = (
     *(".pem", ".key", ".p12", ".pfx", ".p8", ".pk8", ".ppk", ".jks", ".jceks", ".keystore", ".bks", ".ovpn"),
     *(".kdbx", ".kdb", ".agilekeychain", ".opvault", ".keychain", ".keychain-db", ".keytab", ".agekey", ".htpasswd"),
 )
+# `id_ed25519`, `ssh_host_rsa_key`, `private-key.asc`.
 _KEY_NAMES: Final = re.compile(
     r"(?:.*[._-])?id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?|ssh_host_\w+_key|secring\.gpg|wg\d\.conf|"
     r"(?:[\w-]+[._-])?private[_-]?keys?\.(?:asc|bin|der|gpg|json|xml)|"
     # Wallets of Bitcoin, of Electrum, and of Ethereum: `UTC--2026-01-01T00-00-00.0Z--0a1b…`.
     r"wallet\.(?:dat|json|db)|default_wallet|utc--[\dt.:-]+z--[0-9a-f]{40}"
 )
+# `netrc`, `prod.kubeconfig`, `terraform.tfstate`, `cookies.sqlite`.
 _PASSWORD_NAMES: Final = re.compile(
     r"netrc|authinfo(?:\.gpg)?|pgpass(?:\.conf)?|my\.cnf|mylogin\.cnf|npmrc|pypirc|git-credentials|smbcredentials|"
     r"htpasswd|htdigest|g?shadow-?|master\.passwd|ntds\.dit|(?:[\w.-]+[._-])?kubeconfig(?:\.ya?ml|\.conf)?|"
@@ -54,6 +56,7 @@ _CREDENTIAL_NAMES: Final = re.compile(
     r"(?:\.(?:ini|cfg|conf|config|json|jsonc|ya?ml|toml|xml|properties|csv|tsv|env|enc|db|kdb|asc|xlsx?|ods))?"
 )
 """Names of collections of secrets; `credentials.md` is a document about them."""
+# `env`, `app.env`, `env.production`, `envrc`.
 _ENVIRONMENT_NAMES: Final = re.compile(
     r"(?:[\w-]+\.){0,3}env(?:[._-](?:prod|dev|stag|test|secret|local|live|vault|private|docker|shared|ci\b|keys?\b)"
     r"[\w-]*){0,2}|envrc|flaskenv|dotenv"
@@ -86,6 +89,7 @@ _TOKENS: Final = re.compile(
     rb")(?![A-Za-z0-9_-])"
 )
 """Tokens with a prefix of their own, which no other text has."""
+# A header, claims and a signature in Base64 with points between them; `{"` is `eyJ`.
 _WEB_TOKEN: Final = re.compile(
     rb"eyJ(?<![\w.-]eyJ)[\w-]{10,500}\.(?P<claims>eyJ[\w-]{40,4000})\.[\w-]{20,700}(?![\w.-])"
 )
@@ -93,10 +97,12 @@ _SHOWN_CLAIMS: Final = b"eyJzdWIiOiIxMjM0NTY3ODkwI"
 """Beginning of the claims that manuals show, `{"sub":"1234567890"`; shorter claims are those of tests."""
 _SHOWN_KEY: Final = b"Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1"
 """Beginning of the key of every installation of Azurite, the emulator of Azure's storage."""
+# `postgres://ada:Tr0ub4dor@db.kent.gov/bees`.
 _URL_PASSWORD: Final = re.compile(
     rb"://(?!scott:|username:|dbuser:)[^\s:/@\"'<>]{0,100}:(?P<value>[^\s:/@\"'<>]{8,200})@(?P<host>[\w.-]{1,250})"
 )
 
+# `export DB_PASSWORD=Tr0ub4dor`, `"api_key": "Tr0ub4dor"`, `- token: Tr0ub4dor`.
 _ASSIGNMENT: Final = re.compile(
     rb"(?:^|[{,])[ \t]{0,40}(?:(?P<export>export)[ \t]{1,4}|-[ \t]{1,4})?[\"']?(?:[\w./:-]{0,80}[_./:-])?"
     rb"(?:password|passwd|passphrase|pass|pwd|secret(?:[_-]?key)?|(?:auth|access|api)?[_-]?token|api[_-]?(?:key|secret)|"
@@ -104,6 +110,7 @@ _ASSIGNMENT: Final = re.compile(
     rb"[\"']?[ \t]{0,20}[:=]>?[ \t]{0,20}[\"']?(?P<value>[^\s\"',;<>]{8,300})",
     re.IGNORECASE | re.MULTILINE,
 )
+# `export PORT=80`, `"host": "db",`, `[server]`.
 _SETTING_LINE: Final = re.compile(
     rb"[ \t]*(?:(?:export|set)[ \t]+|-[ \t]+)?[\"']?[\w./@-]{1,100}[\"']?[ \t]*[:=].*|[ \t]*[\[\]{}(),-].*"
 )
@@ -120,6 +127,7 @@ _PASSWORD_FILES: Final = re.compile(
     rb"[\w.@-]{1,64}:\$(?:apr1|2[aby]|5|6|argon2id)\$[^\s:]{20,200}\s*$)",
     re.IGNORECASE | re.MULTILINE,
 )
+# `mysql -u ada -pTr0ub4dor`, `curl -u ada:Tr0ub4dor`, `<password>Tr0ub4dor</password>`.
 _PASSWORD_ENTRIES: Final = re.compile(
     rb"^machine[ \t]\S{1,255}[ \t]login[ \t]\S{1,255}[ \t]password[ \t]\S{6}|"
     rb"\bmysql(?:dump|admin)?\b[^\n]{0,80}\s-p(?P<mysql>[^\s\"']{8,100})|"
@@ -180,7 +188,7 @@ def describe_secret_content(head: bytes) -> str:
         return ""
     # Without NUL bytes, text in UTF-16 reads like ASCII.
     head = head.removeprefix(b"\xef\xbb\xbf").removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff").replace(b"\0", b"")
-    if any(_is_varied(found[0].rsplit(b"----", 1)[-1]) for found in _KEY_HEADER.finditer(head)):
+    if any(_is_varied(match[0].rsplit(b"----", 1)[-1]) for match in _KEY_HEADER.finditer(head)):
         return "contains a private key"
     structured = any(text in head and form.search(head) for text, form in _STRUCTURES)
     # A manual shows such a structure between its sentences: six of 159 pages of one on Kubernetes did.
@@ -191,27 +199,27 @@ def describe_secret_content(head: bytes) -> str:
     return "contains a password" if _has_password(head) else ""
 
 
-def _is_token(found: re.Match[bytes]) -> bool:
-    secret = next((part for part in found.groups() if part), found[0])
+def _is_token(match: re.Match[bytes]) -> bool:
+    secret = next((part for part in match.groups() if part), match[0])
     return _is_varied(secret) and b"EXAMPLE" not in secret.upper() and not secret.startswith(_SHOWN_KEY)
 
 
 def _has_web_token(head: bytes) -> bool:
     """Return whether a text contains a signed token that no manual shows."""
-    return any(not found["claims"].startswith(_SHOWN_CLAIMS) for found in _WEB_TOKEN.finditer(head))
+    return any(not match["claims"].startswith(_SHOWN_CLAIMS) for match in _WEB_TOKEN.finditer(head))
 
 
 def _has_password(head: bytes) -> bool:
     """Return whether a text contains a password: in a URL, a command, an entry or a setting."""
-    for found in _URL_PASSWORD.finditer(head):
-        if _is_password(found["value"]) and not _PLACEHOLDER.search(found["host"]):
+    for match in _URL_PASSWORD.finditer(head):
+        if _is_password(match["value"]) and not _PLACEHOLDER.search(match["host"]):
             return True
-    for found in _PASSWORD_ENTRIES.finditer(head):
-        value = next((part for part in found.groups() if part), None)
+    for match in _PASSWORD_ENTRIES.finditer(head):
+        value = next((part for part in match.groups() if part), None)
         if value is None or _is_password(value):
             return True
-    values = [found for found in _ASSIGNMENT.finditer(head) if _is_password(found["value"])]
-    if any(found["export"] and len(set(found["value"])) >= _MIN_DIFFERENT_CHARACTERS for found in values):
+    values = [match for match in _ASSIGNMENT.finditer(head) if _is_password(match["value"])]
+    if any(match["export"] and len(set(match["value"])) >= _MIN_DIFFERENT_CHARACTERS for match in values):
         return True
     return bool(values) and _is_configuration(head)
 

@@ -39,8 +39,8 @@ class AnswerCache:
     def load_answer(self, request: str, run: str) -> StoredAnswer | None:
         """Return the newest answer to a request that the keys decrypt, and store it for the run as well."""
         try:
-            wanted, oldest = quote_literal(request), quote_literal(_format_oldest(self._max_age))
-            where = f"request = {wanted} AND created_at >= {oldest}"
+            hashed, oldest = quote_literal(request), quote_literal(_format_oldest(self._max_age))
+            where = f"request = {hashed} AND created_at >= {oldest}"
             rows = self._store.read_rows(ANSWERS, ["run", "created_at", "answer"], where).to_pylist()
         except CorruptTable as error:
             self._store.replace_cache(ANSWERS, error)
@@ -58,7 +58,7 @@ class AnswerCache:
         return RunAnswers(self, get_run(workflow), identify, fresh)
 
     def save_answer(self, request: str, run: str, answer: StoredAnswer) -> None:
-        """Store the answer of a run to a request."""
+        """Store the answer of a run to a request, with the time, by which the newest is chosen."""
         created_at = datetime.now(UTC).isoformat(timespec="microseconds")
         self._write(request, run, answer.model_dump_json().encode(), created_at)
 

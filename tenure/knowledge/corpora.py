@@ -15,7 +15,6 @@ from tenure.contracts.evidence.corpora import (
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebReport, WebScope
 from tenure.contracts.research.fork import ForkReply, ForkRequest
-from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.embeddings.backfill import EmbeddingBackfill
 from tenure.knowledge.embeddings.background import BackgroundModel
 from tenure.knowledge.embeddings.cache import EmbeddingCache
@@ -57,7 +56,7 @@ class Corpora:
         self,
         request: IngestRequest,
         report: Callable[[IngestProgress], None],
-        cancelled: Callable[[], bool] = is_never_cancelled,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> IngestReport:
         """Synchronize a corpus with files and folders.
 
@@ -76,7 +75,7 @@ class Corpora:
         self,
         corpus: str,
         report: Callable[[IngestProgress], None],
-        cancelled: Callable[[], bool] = is_never_cancelled,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> EmbedReport:
         """Compute the missing vectors of a corpus at low priority; the next call continues an interrupted one."""
         model = BackgroundModel(self._model)
@@ -87,7 +86,7 @@ class Corpora:
         self,
         request: QuestionEmbedRequest,
         report: Callable[[IngestProgress], None],
-        cancelled: Callable[[], bool] = is_never_cancelled,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> EmbedReport:
         """Compute the missing vectors that a question needs first, and all others if there is time for them."""
         backfill = EmbeddingBackfill(self._store, self._model, self._cache, request.corpus, report, cancelled)
@@ -98,7 +97,7 @@ class Corpora:
         self,
         request: ReadPagesRequest,
         report: Callable[[IngestProgress], None],
-        cancelled: Callable[[], bool] = is_never_cancelled,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> ReadPagesReply:
         """Ingest pages of the page cache into a corpus; create the corpus if it does not exist."""
         writer = self._writer(request.corpus, report, cancelled)
@@ -110,7 +109,7 @@ class Corpora:
         self,
         request: ForkRequest,
         report: Callable[[IngestProgress], None],
-        cancelled: Callable[[], bool] = is_never_cancelled,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> ForkReply:
         """Copy the knowledge of a run up to a cycle for a fork; the operation is idempotent."""
         writer = self._writer(WebScope(run=request.run).corpus, report, cancelled)

@@ -7,7 +7,7 @@ from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, Text
 if TYPE_CHECKING:
     from tenure.knowledge.corpora import Corpora
 
-MAX_TEXT_CHARS = 700
+MAX_TEXT_CHARS = 700  # A chunk of 200 tokens has about as many.
 
 MAX_RANGE_CHARS = 4_000
 """Maximum length of a part of a source."""
@@ -18,7 +18,7 @@ CONTEXT_CHARS = 1_500
 
 def read_stored_passages(corpora: "Corpora", request: CorpusRequest) -> tuple[StoredPassage, ...]:
     """Return the passages of a request, then its part of a source if that is still stored."""
-    found = [
+    passages = [
         StoredPassage(
             chunk=passage.chunk,
             source=passage.source,
@@ -29,8 +29,8 @@ def read_stored_passages(corpora: "Corpora", request: CorpusRequest) -> tuple[St
         for passage in corpora.load_passages(request.passages)
     ]
     if request.range is not None:
-        found += _cut(corpora, request.range)
-    return tuple(found)
+        passages += _cut(corpora, request.range)
+    return tuple(passages)
 
 
 def _cut(corpora: "Corpora", part: TextRange) -> list[StoredPassage]:

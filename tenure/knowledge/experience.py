@@ -27,8 +27,8 @@ def recall_experience(
     repeated = _find_repeated_runs(memories, retrieval, request)
     recalled = _search_runs(memories, request, repeated)
     # Facts are searched separately, so that they do not displace other memories.
-    known = {"kinds": known_facts.FACT_KINDS, "limit": known_facts.MAX_RECALLED_FACTS, "without_runs": repeated}
-    facts = memories.recall(request.memories.model_copy(update=known))
+    facts_only = {"kinds": known_facts.FACT_KINDS, "limit": known_facts.MAX_RECALLED_FACTS, "without_runs": repeated}
+    facts = memories.recall(request.memories.model_copy(update=facts_only))
     memories.count_uses([recalled, facts], search)
     related = experience.find_related_runs(recalled.memories, request.run)
     runs = (*related, *experience.find_runs_by_facts(facts.memories, related, request.run))
@@ -36,9 +36,9 @@ def recall_experience(
     if request.findings is not None and request.inherits and runs:
         inherited = retrieval.inherit_findings(request.findings.model_copy(update={"runs": runs}))
     queries = experience.select_inherited_queries(recalled.memories, related, inherited)
-    best = sorted((*recalled.memories, *facts.memories), key=lambda one: (-one.score, one.memory.id))
+    best = sorted((*recalled.memories, *facts.memories), key=lambda item: (-item.score, item.memory.id))
     corpus = request.personal_corpus
-    personal = store_personal_passages(results, (one.memory for one in best), corpus, search.query) if corpus else ()
+    personal = store_personal_passages(results, (item.memory for item in best), corpus, search.query) if corpus else ()
     return Experience(
         repeated=repeated,
         related=related,
@@ -47,7 +47,7 @@ def recall_experience(
         records=recalled.strategies,
         advice=experience.select_advice(recalled.memories),
         facts=known_facts.select_known_facts(
-            one for one in facts.memories if not (corpus and is_personal_statement(one.memory))
+            item for item in facts.memories if not (corpus and is_personal_statement(item.memory))
         ),
         personal=personal,
         preferences=tuple(memory.text for memory in recalled.preferences),
@@ -62,19 +62,19 @@ def _find_repeated_runs(memories: "Memories", retrieval: "Retrieval", request: E
     """
     if not request.reuses_answers or request.findings is None:
         return ()
-    wanted = {"kinds": ("episodic",), "limit": MAX_RECALLED_MEMORIES}
-    found = memories.recall(request.memories.model_copy(update=wanted)).memories
-    same = experience.find_same_questions(found, request.memories.query, request.run)
+    episodes_only = {"kinds": ("episodic",), "limit": MAX_RECALLED_MEMORIES}
+    episodes = memories.recall(request.memories.model_copy(update=episodes_only)).memories
+    same = experience.find_same_questions(episodes, request.memories.query, request.run)
     return retrieval.list_unchanged_runs(request.findings.model_copy(update={"runs": same})) if same else ()
 
 
 def _search_runs(memories: "Memories", request: ExperienceRequest, without: tuple[RunId, ...]) -> MemorySearchReply:
     """Return memories of how earlier runs went and what they learned, strategies, and preferences."""
-    wanted = {
+    changes = {
         "kinds": ("episodic", "procedural"),
         "limit": MAX_RECALLED_MEMORIES,
         "without_runs": without,
         "include_strategies": True,
         "include_preferences": True,
     }
-    return memories.recall(request.memories.model_copy(update=wanted))
+    return memories.recall(request.memories.model_copy(update=changes))

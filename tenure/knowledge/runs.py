@@ -70,8 +70,8 @@ class ArchivedRuns:
 
     def list_runs(self, type: str, owner: str = "", status: str = "") -> list[RunDescription]:
         """Return the runs of a workflow type, latest first; with an owner or status only theirs."""
-        wanted = {"type": type, "owner": owner, "status": status}
-        return self._describe(" AND ".join(f"{name} = {quote_literal(text)}" for name, text in wanted.items() if text))
+        values = {"type": type, "owner": owner, "status": status}
+        return self._describe(" AND ".join(f"{name} = {quote_literal(text)}" for name, text in values.items() if text))
 
     def find_executions(self, executions: Sequence[str]) -> frozenset[str]:
         """Return those of some executions that ended archived runs."""
@@ -86,5 +86,5 @@ class ArchivedRuns:
 
     def _describe(self, where: str) -> list[RunDescription]:
         rows = self._store.read_rows(RUNS, _DESCRIPTION, where).to_pylist()
-        found = [RunDescription(**row) for row in rows]
-        return sorted(found, key=lambda run: (run.started_at, run.closed_at), reverse=True)
+        runs = [RunDescription(**row) for row in rows]
+        return sorted(runs, key=lambda run: (run.started_at, run.closed_at), reverse=True)

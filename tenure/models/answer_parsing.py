@@ -19,11 +19,12 @@ SCHEMA_MISMATCH: Final = "answer did not fit the schema"
 REASONING_ONLY: Final = "the model reasoned and did not answer"
 """Reasons of an unusable answer, as reports show them."""
 
+# "<think>First … </think>" before an answer; the end is missing if the answer was cut off.
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _ENVELOPES = ("arguments", "parameters", "input")
 _MAX_SPANS = 32
-_MAX_REPAIRED_CHARACTERS = 32_000
-_MAX_BRACKET_FAULTS = 48
+_MAX_REPAIRED_CHARACTERS = 32_000  # As many of '"a":"b" "c"' are repaired in 0.4 s.
+_MAX_BRACKET_FAULTS = 48  # Without this limit, a repair of 8,000 characters of '"[' takes 17 s.
 _MAX_LISTED_ERRORS = 8
 
 

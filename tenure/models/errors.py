@@ -51,7 +51,6 @@ class ContextOverflow(ModelError):
 EMPTY_ANSWER = "answer without content"
 """Reason of an unusable answer that may have content when the model is asked again."""
 
-
 CUT_OFF = "answer cut off at the length limit"
 """Reason of an answer that ends in the middle or before its first token."""
 

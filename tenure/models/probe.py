@@ -70,7 +70,7 @@ class _ModelList(BaseModel):
 
 
 async def probe_chat_models(settings: ChatModelSettings) -> list[ChatProbe]:
-    """Probe all_routes configured chat model, one after the other: a local server may load only one at a time."""
+    """Probe every configured chat model, one after the other: a local server may load only one at a time."""
     routes = list(_iterate_routes(settings))
     limited = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PROBE_TIMEOUT_SECONDS)})
     try:
@@ -119,11 +119,11 @@ def _iterate_routes(settings: ChatModelSettings) -> Iterator[ModelRoute]:
     """Yield a route to each model: both tiers, then the roles that have a model of their own."""
     routes = ModelRoutes(settings)
     all_routes = [routes.route(ROLE, "main"), routes.route(ROLE, "fast")]
-    all_routes += [routes.route(name, "main") for name, own in settings.roles.items() if own.model]
-    seen: set[str] = set()
+    all_routes += [routes.route(name, "main") for name, role in settings.roles.items() if role.model]
+    models: set[str] = set()
     for route in all_routes:
-        if route.model not in seen:
-            seen.add(route.model)
+        if route.model not in models:
+            models.add(route.model)
             yield route
 
 

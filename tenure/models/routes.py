@@ -50,13 +50,13 @@ class ModelRoutes:
         self._settings = settings
 
     def route(self, role: str, tier: Tier) -> ModelRoute:
-        """Return the route of a role of a tier."""
+        """Return the route of a role: its own settings, then those of the tier and of all models."""
         common = self._settings
-        own = {name: value for name, value in common.roles.get(role, RoleSettings()) if value not in (None, "")}
+        overrides = {name: value for name, value in common.roles.get(role, RoleSettings()) if value not in (None, "")}
         everywhere: dict[str, Any] = {
             "model": (common.fast_model if tier == "fast" else "") or common.model,
             "temperature": common.temperature,
             "reasoning_effort": common.reasoning_effort,
             "max_output": common.max_output,
         }
-        return ModelRoute(**(everywhere | own), role_specific=frozenset(own), role=role, tier=tier)
+        return ModelRoute(**(everywhere | overrides), role_specific=frozenset(overrides), role=role, tier=tier)

@@ -19,8 +19,8 @@ _PASSED_ON: Final = frozenset(
 
 def build_child_environment() -> dict[str, str]:
     """Return an environment for a child process: the import path of this process, and none of its secrets."""
-    kept = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
-    return kept | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    inherited = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
+    return inherited | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def limit_memory(memory_mb: int) -> None:

@@ -41,7 +41,7 @@ def answer_request(request: dict[str, Any], search: Callable[..., Discovery] = d
     """Return the reply to a request; errors become part of the reply."""
     paths = [Path(path) for path in request["paths"]]
     try:
-        found = search(paths, include_secrets=request["include_secrets"])
+        discovery = search(paths, include_secrets=request["include_secrets"])
     except FileNotFoundError as error:
         return {"missing": str(error)}
     except DiscoveryFailed as error:
@@ -52,7 +52,7 @@ def answer_request(request: dict[str, Any], search: Callable[..., Discovery] = d
     except Exception as error:
         words = f"{type(error).__name__}: {error}"[:300]
         return {"failed": [", ".join(request["paths"]), f"cannot be listed ({words})"]}
-    return {"files": found.files, "skipped": found.skipped, "skipped_total": found.skipped_total}
+    return {"files": discovery.files, "skipped": discovery.skipped, "skipped_total": discovery.skipped_total}
 
 
 def main() -> None:

@@ -399,7 +399,7 @@ class StubMemory:
             return MemoryReply(forgotten=ForgetReply(forgotten=gone))
         if request.search is not None:
             there = request.search.owner == "ann" and "Ghent" in request.search.query
-            one = ScoredMemory(memory=MEMORY, score=0.5, relevance=0.9, freshness=1.0, weight=0.7, use_weight=0.8)
+            one = ScoredMemory(memory=MEMORY, score=0.5, relevance=0.9)
             return MemoryReply(found=MemorySearchReply(memories=(one,) if there else ()))
         page = request.page or MemoriesRequest()
         mine = {id: one for id, one in known.items() if page.owner == "ann"}

@@ -9,7 +9,6 @@ import pytest
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.knowledge.maintenance import UpkeepProgress
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.store.errors import WorkCancelled
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, SOURCES
@@ -36,7 +35,7 @@ def test_small_files_are_compacted_without_losing_rows(uri: str) -> None:
     """Commits of single rows end in one file with all rows."""
     store = Store(uri)
     write(store, 6)
-    report = Maintenance(store, KnowledgeSettings()).run_step("compact", ignore, is_never_cancelled)
+    report = Maintenance(store, KnowledgeSettings()).run_step("compact", ignore)
 
     assert (report.step, report.processed, report.changed, report.failed_tables) == ("compact", 1, 5, ())
     assert (store.describe_table(CACHE).files, store.count_rows(CACHE)) == (1, 6)
@@ -74,13 +73,13 @@ def test_old_versions_are_removed_unless_tagged(uri: str) -> None:
     table.tags.create("run-1", table.version)
     tagged = table.version
     write(store, 5)
-    with_tag = Maintenance(store, KnowledgeSettings(), min_age=AT_ONCE).run_step("clean", ignore, is_never_cancelled)
+    with_tag = Maintenance(store, KnowledgeSettings(), min_age=AT_ONCE).run_step("clean", ignore)
     kept = Store(uri).open_table(CACHE)
     kept.checkout("run-1")
 
     assert (with_tag.failed_tables, with_tag.changed, kept.version, kept.count_rows()) == ((), 0, tagged, 3)
     table.tags.delete("run-1")
-    without = Maintenance(store, KnowledgeSettings(), min_age=AT_ONCE).run_step("clean", ignore, is_never_cancelled)
+    without = Maintenance(store, KnowledgeSettings(), min_age=AT_ONCE).run_step("clean", ignore)
     assert without.changed >= 6
     assert (store.describe_table(CACHE).versions, store.count_rows(CACHE)) == (1, 5)
 
@@ -91,7 +90,7 @@ def test_young_versions_are_kept(uri: str) -> None:
     write(store, 4)
     before = store.describe_table(CACHE).versions
 
-    assert Maintenance(store, KnowledgeSettings()).run_step("clean", ignore, is_never_cancelled).changed == 0
+    assert Maintenance(store, KnowledgeSettings()).run_step("clean", ignore).changed == 0
     assert store.describe_table(CACHE).versions >= before
 
 
@@ -101,7 +100,7 @@ def test_damaged_table_does_not_stop_maintenance(ingest: Ingest, uri: str, docs:
     ingest(docs)
     for manifest in Path(uri, f"{SOURCES}.lance").rglob("*.manifest"):
         manifest.write_bytes(b"torn")
-    report = Maintenance(Store(uri), KnowledgeSettings()).run_step("compact", ignore, is_never_cancelled)
+    report = Maintenance(Store(uri), KnowledgeSettings()).run_step("compact", ignore)
 
     assert report.processed == 8
     assert [SOURCES in line for line in report.failed_tables] == [True]
@@ -113,7 +112,7 @@ def test_maintenance_reports_progress_and_can_be_cancelled(uri: str, ingest: Ing
     ingest(docs)
     seen: list[UpkeepProgress] = []
     store = Store(uri)
-    Maintenance(store, KnowledgeSettings()).run_step("index", seen.append, is_never_cancelled)
+    Maintenance(store, KnowledgeSettings()).run_step("index", seen.append)
 
     assert [(progress.table, progress.done) for progress in seen] == [
         ("chunks_256", 0),

@@ -21,8 +21,8 @@ from tenure.algorithms.calculator.quantities import (
 )
 from tenure.algorithms.calculator.tokens import tokenize
 
-MAX_EXPRESSION_LENGTH: Final = 1_000
-_MAX_ROUNDED_DIGITS: Final = 15
+MAX_EXPRESSION_LENGTH: Final = 1_000  # 499 divisions, the most that fit, take 32 ms.
+_MAX_ROUNDED_DIGITS: Final = 15  # Digits that a float shows without an error of its own: 1/3 is 0.333333333333333.
 _MAX_EXACT_DIGITS: Final = 40
 """Maximum digits of an exact number that is shown completely."""
 _MAX_FRACTION_DIGITS: Final = 9
@@ -54,7 +54,11 @@ def calculate(expression: str) -> Calculation:
 
 
 def evaluate(expression: str) -> CalculatorValue:
-    """Return the value of an expression."""
+    """Return the value of an expression of at most 1,000 characters, with its units.
+
+    Raises:
+        CalculationError: it is too long, is not an expression, or has no value.
+    """
     if len(expression) > MAX_EXPRESSION_LENGTH:
         raise CalculationError(f"an expression has at most {MAX_EXPRESSION_LENGTH:,} characters")
     return ExpressionParser(list(tokenize(_normalize_line(expression)))).parse()

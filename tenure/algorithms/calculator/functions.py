@@ -140,19 +140,17 @@ def _compute_log2_factorial(number: int) -> int:
 
 
 def _comb(numbers: Sequence[Quantity]) -> Quantity:
-    whole, part = (_to_integer(number, "an argument of `comb`") for number in numbers)
-    if part <= whole:
-        check_size(
-            _compute_log2_factorial(whole) - _compute_log2_factorial(part) - _compute_log2_factorial(whole - part) - 1
-        )
-    return Quantity(Fraction(math.comb(whole, part)))
+    n, k = (_to_integer(number, "an argument of `comb`") for number in numbers)
+    if k <= n:
+        check_size(_compute_log2_factorial(n) - _compute_log2_factorial(k) - _compute_log2_factorial(n - k) - 1)
+    return Quantity(Fraction(math.comb(n, k)))
 
 
 def _perm(numbers: Sequence[Quantity]) -> Quantity:
-    whole, part = (_to_integer(number, "an argument of `perm`") for number in numbers)
-    if part <= whole:
-        check_size(_compute_log2_factorial(whole) - _compute_log2_factorial(whole - part) - 1)
-    return Quantity(Fraction(math.perm(whole, part)))
+    n, k = (_to_integer(number, "an argument of `perm`") for number in numbers)
+    if k <= n:
+        check_size(_compute_log2_factorial(n) - _compute_log2_factorial(n - k) - 1)
+    return Quantity(Fraction(math.perm(n, k)))
 
 
 def _to_integers(numbers: Sequence[Quantity], name: str) -> list[int]:
@@ -167,9 +165,9 @@ def _gcd(numbers: Sequence[Quantity]) -> Quantity:
 
 
 def _lcm(numbers: Sequence[Quantity]) -> Quantity:
-    whole = _to_integers(numbers, "lcm")
-    check_size(sum(number.bit_length() for number in whole))
-    return Quantity(Fraction(math.lcm(*whole)))
+    integers = _to_integers(numbers, "lcm")
+    check_size(sum(number.bit_length() for number in integers))
+    return Quantity(Fraction(math.lcm(*integers)))
 
 
 def divide_to_integer(a: Quantity, b: Quantity) -> Quantity:
@@ -179,9 +177,9 @@ def divide_to_integer(a: Quantity, b: Quantity) -> Quantity:
 
 
 def _percent(numbers: Sequence[Quantity]) -> Quantity:
-    part, whole = numbers
-    add(part, whole)  # refuses what cannot be compared
-    return replace(divide(part, whole), units=(("%", 1),))
+    part, base = numbers
+    add(part, base)  # refuses what cannot be compared
+    return replace(divide(part, base), units=(("%", 1),))
 
 
 FUNCTIONS: Final[Mapping[str, CalculatorFunction]] = {
@@ -229,8 +227,8 @@ def _date(year: Quantity, month: Quantity, day: Quantity) -> date:
 def _years(a: date, b: date) -> Quantity:
     """Return the completed years from one date to another, like an age."""
     first, last = min(a, b), max(a, b)
-    whole = last.year - first.year - ((last.month, last.day) < (first.month, first.day))
-    return Quantity(Fraction(whole if a <= b else -whole))
+    completed = last.year - first.year - ((last.month, last.day) < (first.month, first.day))
+    return Quantity(Fraction(completed if a <= b else -completed))
 
 
 DATE_FUNCTIONS: Final[Mapping[str, DateFunction]] = {

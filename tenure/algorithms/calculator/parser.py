@@ -38,7 +38,7 @@ MAX_DEPTH: Final = 40
 """Maximum nesting depth of brackets, functions and exponents."""
 _CURRENCIES: Final = frozenset("$€£¥₹")
 _CONVERSION_WORDS: Final = frozenset(("to", "as"))
-_UNIT_POWER: Final = re.compile(r"(\D+)([23])")
+_UNIT_POWER: Final = re.compile(r"(\D+)([23])")  # "m2" and "cm3" without a sign of power.
 _SCALES: Final[Mapping[str, int]] = {"dozen": 12, "hundred": 100, "thousand": 10**3} | {
     "million": 10**6,
     "billion": 10**9,
@@ -151,15 +151,14 @@ class ExpressionParser:
         if scale := _SCALES.get(self._current.text):
             self._position += 1
             return multiply(number, Quantity(Fraction(scale)))
-        shown = self._parse_unit()
-        if _has_offset(shown):
+        units = self._parse_unit()
+        if _has_offset(units):
             if number.units:
                 raise CalculationError("a temperature scale must follow a plain number; write K for differences")
-            return replace(build_quantity(number.value, shown), is_exact=number.is_exact)
-        return multiply(number, build_quantity(Fraction(1), shown))
+            return replace(build_quantity(number.value, units), is_exact=number.is_exact)
+        return multiply(number, build_quantity(Fraction(1), units))
 
     def _parse_unit(self) -> UnitPowers:
-        """Parse one unit with its power."""
         name = self._current.text
         squared = _UNIT_POWER.fullmatch(name)
         unit, exponent = find_unit(name), 1
@@ -184,16 +183,16 @@ class ExpressionParser:
         """Parse the target units of a conversion."""
         if self._accept("%"):
             return (("%", 1),)
-        shown, sign, last = list[tuple[str, int]](), 1, False
+        powers, sign, last = list[tuple[str, int]](), 1, False
         while not last:
             if self._current.kind != "name":
                 raise CalculationError("a unit is missing after the conversion")
-            shown += [(symbol, sign * exponent) for symbol, exponent in self._parse_unit()]
+            powers += [(symbol, sign * exponent) for symbol, exponent in self._parse_unit()]
             mark = self._accept("*", "/")
             sign = -1 if mark == "/" else 1
             last = not mark and self._current.kind != "name"
         # A temperature scale keeps its offset only if it is the only unit.
-        return combine_units(shown) if len(shown) > 1 else tuple(shown)
+        return combine_units(powers) if len(powers) > 1 else tuple(powers)
 
     def _parse_atom(self) -> CalculatorValue:
         token = self._current
@@ -228,13 +227,13 @@ class ExpressionParser:
         if name in _SCALES:
             return Quantity(Fraction(_SCALES[name]))
         self._position -= 1
-        shown = self._parse_unit()
+        units = self._parse_unit()
         if name in _CURRENCIES and self._current.kind == "number":
             self._position += 1
-            return build_quantity(_parse_number(self._tokens[self._position - 1].text).value, shown)
-        if _has_offset(shown):
+            return build_quantity(_parse_number(self._tokens[self._position - 1].text).value, units)
+        if _has_offset(units):
             raise CalculationError(f"a temperature in {name} needs its number before it; write K for differences")
-        return build_quantity(Fraction(1), shown)
+        return build_quantity(Fraction(1), units)
 
     def _parse_call(self, name: str) -> CalculatorValue:
         if name not in FUNCTIONS and name not in DATE_FUNCTIONS:
@@ -263,8 +262,8 @@ def _call_function(name: str, arguments: Sequence[CalculatorValue]) -> Calculato
     return compute([_to_quantity(argument) for argument in arguments])
 
 
-def _has_offset(shown: UnitPowers) -> bool:
-    return any((unit := find_unit(symbol)) is not None and bool(unit.offset) for symbol, _ in shown)
+def _has_offset(units: UnitPowers) -> bool:
+    return any((unit := find_unit(symbol)) is not None and bool(unit.offset) for symbol, _ in units)
 
 
 def _parse_number(text: str) -> Quantity:
@@ -309,9 +308,9 @@ def _shift_date(day: date, by: Quantity, sign: int) -> date:
         raise CalculationError("dates are limited to the years 1 to 9999") from error
 
 
-def _convert(value: CalculatorValue, shown: UnitPowers) -> Quantity:
+def _convert(value: CalculatorValue, units: UnitPowers) -> Quantity:
     number = _to_quantity(value)
-    if Quantity(Fraction(1), shown).dimension != number.dimension:
-        here = format_units(number.units) if number.dimension else "a plain number"
-        raise CalculationError(f"{here} cannot be converted to {format_units(shown)}")
-    return replace(number, units=shown)
+    if Quantity(Fraction(1), units).dimension != number.dimension:
+        source = format_units(number.units) if number.dimension else "a plain number"
+        raise CalculationError(f"{source} cannot be converted to {format_units(units)}")
+    return replace(number, units=units)

@@ -21,7 +21,7 @@ PRECISION: Final = 50
 _MAX_BITS: Final = int(MAX_DIGITS * log2(10))
 _CONTEXT: Final = Context(prec=PRECISION + 10, rounding=ROUND_HALF_EVEN, Emax=10 * MAX_DIGITS, Emin=-10 * MAX_DIGITS)
 _TOO_LARGE: Final = f"a number in it would have more than {MAX_DIGITS:,} digits"
-_MAX_UNIT_POWER: Final = 12
+_MAX_UNIT_POWER: Final = 12  # m^12 is the dimension of a product of four volumes.
 _DIFFERENCE_UNITS: Final = {"degC": "K", "degF": "K"}
 """Units of temperature differences, by temperature scale."""
 
@@ -57,11 +57,11 @@ def _get_dimension(symbol: str) -> Dimension:
     return unit.dimension
 
 
-def build_quantity(number: Fraction, shown: UnitPowers) -> Quantity:
-    """Return a number of units as a quantity."""
-    size, zero = _compute_scale(shown)
+def build_quantity(number: Fraction, units: UnitPowers) -> Quantity:
+    """Return a number of units as a quantity in base units: 20 degrees Celsius are 293.15 K."""
+    size, zero = _compute_scale(units)
     scaled = multiply(Quantity(number), Quantity(size))
-    return Quantity(add(scaled, Quantity(zero)).value, shown)
+    return Quantity(add(scaled, Quantity(zero)).value, units)
 
 
 def convert_to_units(quantity: Quantity) -> Fraction:
@@ -70,17 +70,17 @@ def convert_to_units(quantity: Quantity) -> Fraction:
     return (quantity.value - zero) / size
 
 
-def _compute_scale(shown: UnitPowers) -> tuple[Fraction, Fraction]:
+def _compute_scale(units: UnitPowers) -> tuple[Fraction, Fraction]:
     """Return the factor to base units and the offset of a product of units."""
-    units = [(unit, power) for symbol, power in shown if (unit := find_unit(symbol))]
-    size = prod((unit.factor**power for unit, power in units), start=Fraction(1))
-    return size, units[0][0].offset if len(units) == 1 else Fraction(0)
+    factors = [(unit, power) for symbol, power in units if (unit := find_unit(symbol))]
+    size = prod((unit.factor**power for unit, power in factors), start=Fraction(1))
+    return size, factors[0][0].offset if len(factors) == 1 else Fraction(0)
 
 
-def format_units(shown: UnitPowers) -> str:
+def format_units(units: UnitPowers) -> str:
     """Return units as text."""
-    above = [_format_power(symbol, times) for symbol, times in shown if times > 0]
-    below = [_format_power(symbol, -times if above else times) for symbol, times in shown if times < 0]
+    above = [_format_power(symbol, times) for symbol, times in units if times > 0]
+    below = [_format_power(symbol, -times if above else times) for symbol, times in units if times < 0]
     return "/".join([" ".join(above), *below]) if above else " ".join(below)
 
 
@@ -99,13 +99,13 @@ def _count_bits(number: Fraction) -> tuple[int, int]:
 
 
 def add(a: Quantity, b: Quantity, sign: int = 1) -> Quantity:
-    """Return a + sign·b."""
+    """Return a + sign·b; a CalculationError if their dimensions differ or the result is too large."""
     if a.dimension != b.dimension:
         raise CalculationError(f"{_describe_kind(a)} and {_describe_kind(b)} cannot be added, subtracted or compared")
     (above_a, below_a), (above_b, below_b) = _count_bits(a.value), _count_bits(b.value)
     check_size(max(above_a + below_b, above_b + below_a) + 1, below_a + below_b)
-    shown = combine_units(a.units) if a.dimension else a.units if a.units == b.units else ()
-    return Quantity(a.value + sign * b.value, shown, a.is_exact and b.is_exact)
+    units = combine_units(a.units) if a.dimension else a.units if a.units == b.units else ()
+    return Quantity(a.value + sign * b.value, units, a.is_exact and b.is_exact)
 
 
 def _describe_kind(quantity: Quantity) -> str:
@@ -129,11 +129,13 @@ def divide(a: Quantity, b: Quantity) -> Quantity:
 
 def _simplify_units(a: UnitPowers, b: UnitPowers) -> UnitPowers:
     """Return the units of a product in their simplest form."""
-    left = combine_units((*a, *b))
-    whole = Quantity(Fraction(1), left).dimension
-    if len(left) <= len(whole):
-        return left
-    return next((((symbol, 1),) for symbol, _ in left if _get_dimension(symbol) == whole), list_base_units(whole))
+    units = combine_units((*a, *b))
+    dimension = Quantity(Fraction(1), units).dimension
+    if len(units) <= len(dimension):
+        return units
+    return next(
+        (((symbol, 1),) for symbol, _ in units if _get_dimension(symbol) == dimension), list_base_units(dimension)
+    )
 
 
 def combine_units(powers: Iterable[tuple[str, int]]) -> UnitPowers:
@@ -148,7 +150,7 @@ def combine_units(powers: Iterable[tuple[str, int]]) -> UnitPowers:
 
 
 def raise_to_power(base: Quantity, exponent: Quantity) -> Quantity:
-    """Return a power."""
+    """Return a power; it is exact if the exponent is an exact integer or the root is rational."""
     if exponent.dimension:
         raise CalculationError(f"an exponent must be a plain number, not {_describe_kind(exponent)}")
     if exponent.value.denominator == 1:
@@ -172,35 +174,35 @@ def raise_to_power(base: Quantity, exponent: Quantity) -> Quantity:
 def _raise_to_integer(base: Quantity, exponent: int, exact: bool) -> Quantity:
     if exponent < 0 and not base.value:
         raise CalculationError("it divides by zero")
-    shown = combine_units((symbol, p * exponent) for symbol, p in base.units)
+    units = combine_units((symbol, p * exponent) for symbol, p in base.units)
     above, below = _count_bits(base.value)
     if base.value not in (-1, 0, 1):
         # A number of n bits is at least 2^(n-1), so its power has at least this many bits.
         check_size((above - 1) * abs(exponent), (below - 1) * abs(exponent))
     raised = base.value**exponent
     check_size(*_count_bits(raised))
-    return Quantity(raised, shown, base.is_exact and exact)
+    return Quantity(raised, units, base.is_exact and exact)
 
 
-def extract_root(of: Quantity, degree: int) -> Quantity:
+def extract_root(base: Quantity, degree: int) -> Quantity:
     """Return a root; exact if it is rational."""
     if not 1 <= degree <= 64:
         raise CalculationError("the degree of a root is a whole number from 1 to 64")
-    if of.value < 0:
+    if base.value < 0:
         raise CalculationError("a root of a negative number has no real value")
-    shown = _extract_unit_root(of, degree)
-    above, below = (_extract_integer_root(n, degree) for n in (of.value.numerator, of.value.denominator))
+    units = _extract_unit_root(base, degree)
+    above, below = (_extract_integer_root(n, degree) for n in (base.value.numerator, base.value.denominator))
     if above is not None and below is not None:
-        return Quantity(Fraction(above, below), shown, of.is_exact)
-    root = compute_inexact(lambda c: c.power(convert_to_decimal(of.value), c.divide(Decimal(1), Decimal(degree))))
-    return Quantity(root.value, shown, is_exact=False)
+        return Quantity(Fraction(above, below), units, base.is_exact)
+    root = compute_inexact(lambda c: c.power(convert_to_decimal(base.value), c.divide(Decimal(1), Decimal(degree))))
+    return Quantity(root.value, units, is_exact=False)
 
 
-def _extract_unit_root(of: Quantity, degree: int) -> UnitPowers:
-    for shown in (of.units, list_base_units(of.dimension)):
-        if all(power % degree == 0 for _, power in shown):
-            return tuple((symbol, power // degree) for symbol, power in shown)
-    raise CalculationError(f"{_describe_kind(of)} has no such root")
+def _extract_unit_root(base: Quantity, degree: int) -> UnitPowers:
+    for units in (base.units, list_base_units(base.dimension)):
+        if all(power % degree == 0 for _, power in units):
+            return tuple((symbol, power // degree) for symbol, power in units)
+    raise CalculationError(f"{_describe_kind(base)} has no such root")
 
 
 def _extract_integer_root(number: int, degree: int) -> int | None:
@@ -217,10 +219,10 @@ def convert_to_decimal(number: Fraction) -> Decimal:
     return _CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
-def compute_inexact(how: Callable[[Context], Decimal]) -> Quantity:
+def compute_inexact(compute: Callable[[Context], Decimal]) -> Quantity:
     """Return the result of a decimal computation as an inexact plain number."""
     try:
-        number = how(_CONTEXT.copy())
+        number = compute(_CONTEXT.copy())
     except Overflow as error:
         raise CalculationError(_TOO_LARGE) from error
     if abs(number.adjusted()) + PRECISION > MAX_DIGITS:

@@ -16,6 +16,7 @@ class Token(NamedTuple):
     """Text as written; empty for the `end` token."""
 
 
+# "2024-03-01", "12,000.5", "1_000", "1e-3", "€", "°C", "m2", "//".
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<date>\d{4}-\d{2}-\d{2}(?!\d))"
     r"|(?P<number>\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+(?!\w))?)"
@@ -30,11 +31,11 @@ _EQUIVALENT_CHARACTERS: Final = str.maketrans(
 def tokenize(line: str) -> Iterator[Token]:
     """Yield the tokens of a line, the last one of kind `end`."""
     text = line.translate(_EQUIVALENT_CHARACTERS)
-    place, before, calls = 0, Token("end", ""), list[bool]()
-    while place < len(text):
-        match = _TOKEN.match(text, place)
+    position, before, calls = 0, Token("end", ""), list[bool]()
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None:
-            raise CalculationError(f"{text[place:].lstrip()[0]!r} is not allowed in an expression")
+            raise CalculationError(f"{text[position:].lstrip()[0]!r} is not allowed in an expression")
         kind = match.lastgroup or "end"
         token = Token(kind, match[kind])
         if token.text == "(":
@@ -45,5 +46,5 @@ def tokenize(line: str) -> Iterator[Token]:
             bare = token.text.replace(",", "")
             raise CalculationError(f"{token.text} is ambiguous: write {bare}, or a space after each comma")
         yield token
-        place, before = match.end(), token
+        position, before = match.end(), token
     yield Token("end", "")

@@ -124,10 +124,10 @@ def _list_units() -> tuple[dict[str, Unit], dict[str, Unit]]:
     with_prefix: list[tuple[dict[str, Unit], str, Unit]] = []
     for line in _UNITS.strip().splitlines():
         symbol, factor, powers, prefixes, listed = (cell.strip() for cell in line.split("|"))
-        whole, _, part = factor.partition("/")
+        numerator, _, denominator = factor.partition("/")
         bases = ((power.rstrip("-0123456789"), power) for power in powers.split())
         dimension = compute_dimension((base, int(power[len(base) :] or 1)) for base, power in bases)
-        unit = Unit(symbol, Fraction(whole) / Fraction(part or 1), dimension)
+        unit = Unit(symbol, Fraction(numerator) / Fraction(denominator or 1), dimension)
         own_names = [*listed.split(), *([symbol] if len(symbol) > 2 else [])]
         symbols |= dict.fromkeys((symbol, *listed.split()), unit)
         names |= dict.fromkeys(own_names, unit)
@@ -135,10 +135,10 @@ def _list_units() -> tuple[dict[str, Unit], dict[str, Unit]]:
         factors = {prefix: Fraction(10) ** power for prefix, power in powers_of_ten.items()}
         factors |= {prefix: Fraction(1024) ** n for prefix, n in _BINARY.items() if "bin" in prefixes}
         for prefix, by in factors.items():
-            shown = Unit(prefix.replace("u", "µ") + symbol, unit.factor * by, dimension)
-            with_prefix.append((symbols, prefix + symbol, shown))
+            prefixed = Unit(prefix.replace("u", "µ") + symbol, unit.factor * by, dimension)
+            with_prefix.append((symbols, prefix + symbol, prefixed))
             if word := _SI_NAMES.get(prefix):
-                with_prefix += [(names, word + name, shown) for name in own_names]
+                with_prefix += [(names, word + name, prefixed) for name in own_names]
     for table, name, unit in with_prefix:
         table.setdefault(name, unit)
     return symbols, names
@@ -159,6 +159,6 @@ def find_unit(name: str) -> Unit | None:
     return _BY_SYMBOL.get(symbol) or next((_BY_NAME[form] for form in forms if form in _BY_NAME), None)
 
 
-def list_base_units(of: Dimension) -> tuple[tuple[str, int], ...]:
+def list_base_units(dimension: Dimension) -> tuple[tuple[str, int], ...]:
     """Return the default units of a dimension."""
-    return tuple(sorted(of, key=lambda power: (power[1] < 0, _BASES.index(power[0]))))
+    return tuple(sorted(dimension, key=lambda power: (power[1] < 0, _BASES.index(power[0]))))

@@ -21,6 +21,7 @@ from tenure.algorithms.chunking.prose import list_column_names, split_section, s
 MAX_OVERFLOW_FACTOR = 1.25
 """A chunk may exceed the target by this factor if that keeps together what belongs together."""
 
+# "tokenization" and "12000" have two tokens each, every mark has one.
 _TOKEN = re.compile(r"[A-Za-zÀ-ɏ]{1,8}|[0-9]{1,3}|\S")
 
 
@@ -43,9 +44,9 @@ def estimate_tokens(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
-def format_heading_path(places: Iterable[str]) -> str:
+def format_heading_path(headings: Iterable[str]) -> str:
     """Return the title and the headings as one line, which precedes the text of a chunk in its embedding."""
-    return " \u203a ".join(place for place in dict.fromkeys(places) if place)
+    return " \u203a ".join(heading for heading in dict.fromkeys(headings) if heading)
 
 
 def chunk_text(

@@ -7,6 +7,8 @@ from itertools import pairwise
 from tenure.algorithms.chunking.pieces import Bond, Piece, Splitter, TextLine, find_lines
 from tenure.algorithms.chunking.prose import CLOSING, TextBlock, split_block
 
+# "export default async function load(", "pub(crate) fn parse<T>", "class Store:", "const open = async (", "create table
+# if not exists runs (", "[tool.ruff]".
 _SYMBOL = re.compile(
     r"\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|sealed|async|unsafe|override|inline"
     r"|declare|extern(?:\s+\"\w+\")?|pub(?:\([\w\s]+\))?)\s+)*"
@@ -17,8 +19,9 @@ _SYMBOL = re.compile(
     # Prose in a docstring may begin with the same words; only a definition continues with one of these.
     r"(?=\s*(?:[(:<{=\[\];]|$)|\s+(?i:extends|implements|for|where|as|on|struct|interface)\b)"
 )
+# A definition of C, C++, Java or C#, whose brace ends the line: "static int read_line(char *buffer) {".
 _BRACED = re.compile(r"\s*(?:[A-Za-z_][\w:<>,]*[\s*&]+)*(?P<name>[A-Za-z_][\w:~-]*)\s*\([^;]*\{$")
-_MAX_SIGNATURE_CHARACTERS = 300
+_MAX_SIGNATURE_CHARACTERS = 300  # Longer lines are data, not signatures.
 _C_KEYWORDS = frozenset(
     ("if", "for", "while", "switch", "return", "else", "do", "catch", "with", "elif", "print", "assert")
 )
@@ -44,9 +47,9 @@ def split_definitions(text: str) -> list[list[TextLine]]:
 def split_definition(lines: list[TextLine], splitter: Splitter) -> Iterator[Piece]:
     """Yield a definition whole if it fits, otherwise its paragraphs with the symbols that they define."""
     outer = _find_symbol(lines, splitter.text, at_margin=True)
-    whole = splitter.measure(lines[0].start, lines[-1].end, Bond.NONE)
-    if whole.tokens <= splitter.limit:
-        yield whole._replace(outer=outer)
+    definition = splitter.measure(lines[0].start, lines[-1].end, Bond.NONE)
+    if definition.tokens <= splitter.limit:
+        yield definition._replace(outer=outer)
         return
     inner = ""
     bond = Bond.NONE

@@ -13,12 +13,15 @@ from typing import NamedTuple
 TokenCounter = Callable[[str], int]
 
 _LINE = re.compile(r"[^\n]+")
+# The blank in "It stops. The next", in "(yes.) “No”", and the place after "。".
 _SENTENCE_GAP = re.compile(
     r"(?<=[.!?])[\"'”\u2019)\]]*\s+(?=[\"'“\u2018(\[]?[A-Z0-9À-ÖØ-Þ])|(?<=[\u3002\uff01\uff1f])(?=\S)"
 )
+# "e.g.", "Dr.", and the initial in "J. Smith": no sentence ends there.
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|Mr|Mrs|Ms|Dr|Prof|St|No|Fig|Eq|Vol|pp?|approx)|\b[A-Z])\.$")
-_MAX_ABBREVIATION_CHARACTERS = 12
+_MAX_ABBREVIATION_CHARACTERS = 12  # The longest of them, "approx.", with the word break before it.
 _WORD = re.compile(r"\S+")
+# Eight words, as few sentences are so long that single words have to be counted.
 _RUN = re.compile(r"\S+(?:\s+\S+){0,7}")
 
 
@@ -99,8 +102,8 @@ class Splitter:
     def _split_words(self, sentence: Piece) -> Iterator[Piece]:
         """Yield runs of a few words, which saves counting each word, or single words if a run is too long."""
         bond = sentence.bond
-        for found in _RUN.finditer(self.text, sentence.start, sentence.end):
-            run = self.measure(*found.span(), bond)
+        for match in _RUN.finditer(self.text, sentence.start, sentence.end):
+            run = self.measure(*match.span(), bond)
             if run.tokens <= self.limit:
                 yield run
             else:

@@ -20,13 +20,16 @@ BlockKind = Literal["paragraph", "list", "table", "code"]
 MAX_COLUMNS_CHARACTERS = 200
 """Maximum characters of the names of columns that a chunk carries."""
 
+# "## Limits".
 _HEADING = re.compile(r"(#{1,6}) +(\S.*)")
-_ITEM = re.compile(r" *(?:-|(?P<number>\d{1,9})\.) ")
+_ITEM = re.compile(r" *(?:-|(?P<number>\d{1,9})\.) ")  # "- an item", "12. an item".
 _CODE_INDENT = "    "
-_INTRODUCTION = re.compile(r"[:\uff1a][\"'”\u2019)\]]*$")
-_MAX_CLOSING_CHARACTERS = 8
+_INTRODUCTION = re.compile(r"[:\uff1a][\"'”\u2019)\]]*$")  # "as follows:", "(see below:)".
+_MAX_CLOSING_CHARACTERS = 8  # The colon with the quotation marks and brackets after it.
+# The first mark of notes on code: "(1)", "<1>", "[1]", "# 1", "①".
 _CALLOUT = re.compile(r"\(1\)|<1>|\[1\]|(?:#|//|--) ?1\b|\u2460")
 _PROMPT = ">>>"
+# "}", "end", "else:": they continue the definition before them.
 CLOSING = re.compile(r"\s*(?:[)\]}>]|end\b|fi\b|done\b|esac\b|else\b|elif\b|except\b|finally\b|catch\b)")
 
 
@@ -70,7 +73,6 @@ def split_sections(text: str) -> list[Section]:
 
 
 def _classify(text: str, line: TextLine) -> BlockKind:
-    """Return the kind of a block by its first line."""
     if text.startswith(_CODE_INDENT, line.start):
         return "code"
     if text.startswith("|", line.start):
@@ -106,7 +108,6 @@ def list_column_names(tables: Sequence[Sequence[TextLine]], start: int, text: st
 
 
 def _find_bonds(blocks: Sequence[TextBlock], text: str) -> list[Bond]:
-    """Return the bond of each block to the block before it."""
     bonds = [Bond.NONE] * len(blocks)
     numbers = [_find_numbers(block, text) for block in blocks]
     for at, (before, block) in enumerate(pairwise(blocks), 1):

@@ -14,13 +14,13 @@ from tenure.contracts.evidence.passages import Claim
 from tenure.contracts.research.dossier import Gap
 from tenure.contracts.research.report import ReportPartKind, ReportText
 
-_CODE_SPAN = re.compile(r"`[^`]*`")
+_CODE_SPAN = re.compile(r"`[^`]*`")  # "`no_limit`": a name in code denies nothing.
 _SOURCES = r"(?:sources?|passages?|excerpts?|documents?|documentation|docs|manuals?|guides?|pages?|notes|texts?)"
 _SAID = (
     r"(?:said|stated|named|mentioned|given|described|documented|listed|specified|explained|defined|promised|guaranteed|"
     r"quantified|recorded|compared|marked|covered|known|say|state|mention|describe|settle)"
 )
-_NEAR = r"(?:[^.;]|\.(?=\d)){0,80}"
+_NEAR = r"(?:[^.;]|\.(?=\d)){0,80}"  # Text of the same sentence; the point of "2.1" ends none.
 _ABSENCES: Final = (
     # "The sources name no metric", "The consumer guide, which names no version", "The manual is silent on it".
     re.compile(rf"\b{_SOURCES}\b{_NEAR}\b(?:no|not|none|nothing|never|neither|nowhere|silent)\b", re.IGNORECASE),
@@ -67,9 +67,9 @@ def list_absences(text: ReportText) -> list[Absence]:
     """
     kinds = [part.kind for part in text.parts for _ in part.draft.claims]
     numbered = [Absence(number, claim) for number, claim in enumerate(text.claims, 1)]
-    gaps = (one for one in numbered if one.claim.query)
-    stated = (one for one, kind in zip(numbered, kinds, strict=True) if _states_absence(one.claim, kind))
-    return [*gaps, *stated, *(one for one in numbered if _is_empty_cell(one.claim))]
+    gaps = (absence for absence in numbered if absence.claim.query)
+    stated = (absence for absence, kind in zip(numbered, kinds, strict=True) if _states_absence(absence.claim, kind))
+    return [*gaps, *stated, *(absence for absence in numbered if _is_empty_cell(absence.claim))]
 
 
 def _is_empty_cell(claim: Claim) -> bool:
@@ -90,9 +90,9 @@ def find_unread_gaps(text: ReportText, searches: Mapping[str, Sequence[int]], fi
     The passages from `first_new` on were not read; 0 for none of them.
     """
     return [
-        one
-        for one in list_absences(text)
-        if first_new and _is_printed_gap(one.claim) and any(n >= first_new for n in searches.get(one.gap.query, ()))
+        item
+        for item in list_absences(text)
+        if first_new and _is_printed_gap(item.claim) and any(n >= first_new for n in searches.get(item.gap.query, ()))
     ]
 
 
@@ -106,12 +106,12 @@ def withdraw_gaps(
     unread = find_unread_gaps(text, searches, first_new)
     drafts = [part.draft for part in text.parts]
     unsearched = {
-        one.number - 1: one.claim.model_copy(update={"text": f"{one.claim.text.rstrip(' .')} {NOT_SEARCHED}"})
-        for one in list_absences(text)
-        if _is_printed_gap(one.claim) and one.gap.query not in searches
+        item.number - 1: item.claim.model_copy(update={"text": f"{item.claim.text.rstrip(' .')} {NOT_SEARCHED}"})
+        for item in list_absences(text)
+        if _is_printed_gap(item.claim) and item.gap.query not in searches
     }
-    kept = remove_claims(replace_claims(drafts, unsearched), [one.number - 1 for one in unread])
-    return text.replace_drafts(kept), [one.claim.text for one in unread]
+    remaining = remove_claims(replace_claims(drafts, unsearched), [item.number - 1 for item in unread])
+    return text.replace_drafts(remaining), [item.claim.text for item in unread]
 
 
 def describe_withdrawal(gap: str) -> str:

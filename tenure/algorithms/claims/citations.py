@@ -23,15 +23,16 @@ MAX_QUOTE_CHARACTERS: Final = 600
 """Maximum characters of a quote of prose."""
 MAX_LIST_CHARACTERS: Final = 1000
 """Maximum characters of several quoted items of a list, such as the rows of a query."""
-MAX_CODE_CHARACTERS: Final = 1500
+MAX_CODE_CHARACTERS: Final = 1500  # 28 lines of 53 characters, the mean of this repository.
 MAX_LIST_ITEMS: Final = 12
 """Maximum number of items of a list that are quoted together."""
 KINDS_WITH_SOURCES: Final[tuple[ClaimKind, ...]] = ("fact", "inference")
 MAX_LEAD_IN_WORDS, MAX_GAP_WORDS = 25, 60
 """Maximum words of a claim that needs no passage; a longer one states facts."""
 
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-_LINE = re.compile(r"\S(?:[^\n]*\S)?")
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")  # "12,000", "3.5", "2.1.3".
+_LINE = re.compile(r"\S(?:[^\n]*\S)?")  # A line without the blanks around it.
+# "```python" at the beginning and "```" at the end, with which a model wraps code.
 _CODE_FENCE = re.compile(r"\A\s*```[^\n`]*\n|\n?```\s*\Z")
 
 
@@ -52,8 +53,8 @@ def cite_claim(
     quote is `supported`. A claim that cites a passage with instructions to language models is tainted. A gap may
     repeat figures of `question`.
     """
-    known = [f"{passage.title} {passage.text}" for passage in passages]
-    bare = Claim(text=text, kind=_check_kind(text, kind, [question, *known]), label=label, column=column)
+    known_texts = [f"{passage.title} {passage.text}" for passage in passages]
+    bare = Claim(text=text, kind=_check_kind(text, kind, [question, *known_texts]), label=label, column=column)
     distinct_numbers = list(dict.fromkeys(numbers))
     cited = [passages[number - 1] for number in distinct_numbers if 1 <= number <= len(passages)][:MAX_CITATIONS]
     citations = tuple(cite_nearest(text, passage, bare.statement) for passage in cited)
@@ -82,7 +83,7 @@ def combine_claims(claims: Sequence[Claim]) -> Claim:
     return weakest.model_copy(update={"citations": tuple(citations)[:MAX_CITATIONS], "tainted": tainted})
 
 
-def _check_kind(text: str, kind: ClaimKind, known: Sequence[str]) -> ClaimKind:
+def _check_kind(text: str, kind: ClaimKind, known_texts: Sequence[str]) -> ClaimKind:
     """Return the kind of a claim; a lead-in or a gap that may contain facts is a fact, so that it needs a passage.
 
     Figures that no known text contains, and a great length, are signs of facts.
@@ -90,7 +91,7 @@ def _check_kind(text: str, kind: ClaimKind, known: Sequence[str]) -> ClaimKind:
     if kind in KINDS_WITH_SOURCES:
         return kind
     limit = MAX_LEAD_IN_WORDS if kind == "lead_in" else MAX_GAP_WORDS
-    invents = any(not any(figure in part for part in known) for figure in _FIGURE.findall(text))
+    invents = any(not any(figure in part for part in known_texts) for figure in _FIGURE.findall(text))
     return "fact" if invents or len(text.split()) > limit else kind
 
 
@@ -100,8 +101,8 @@ def cite_code(text: str, numbers: Iterable[int], passages: Sequence[Passage]) ->
     White space may differ. The passages that the claim names are searched first.
     """
     code = _CODE_FENCE.sub("", text)
-    named = [passages[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(passages)]
-    for passage in (*named, *passages):
+    named_passages = [passages[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(passages)]
+    for passage in (*named_passages, *passages):
         first, end = find_verbatim(passage.text, code) or (0, 0)
         if 0 < end - first <= MAX_CODE_CHARACTERS:
             start = passage.text.rfind("\n", 0, first) + 1
@@ -124,11 +125,11 @@ def cite_sentence(passage: Passage, sentence: Sentence) -> Citation:
 
 def cite_decisive_sentences(claim: str, passages: Sequence[Passage]) -> dict[SupportVerdict, tuple[Citation, ...]]:
     """Return the sentences of passages that state a claim and those that deny it, by the verdict that they give."""
-    found: dict[SupportVerdict, list[Citation]] = {"supported": [], "refuted": [], "neutral": []}
+    by_verdict: dict[SupportVerdict, list[Citation]] = {"supported": [], "refuted": [], "neutral": []}
     for passage in passages:
         for sentence in split_sentences(passage.text):
-            found[_judge_by_quote(claim, sentence.text, passage.title)].append(cite_sentence(passage, sentence))
-    return {verdict: tuple(citations) for verdict, citations in found.items()}
+            by_verdict[_judge_by_quote(claim, sentence.text, passage.title)].append(cite_sentence(passage, sentence))
+    return {verdict: tuple(citations) for verdict, citations in by_verdict.items()}
 
 
 def cite_nearest(text: str, passage: Passage, statement: str = "") -> Citation:
@@ -139,11 +140,11 @@ def cite_nearest(text: str, passage: Passage, statement: str = "") -> Citation:
     return cite_span(passage, *_find_best_span(text, passage, statement or text))
 
 
-def _judge_by_quote(text: str, quote: str, title: str) -> SupportVerdict:
+def _judge_by_quote(claim: str, quote: str, title: str) -> SupportVerdict:
     """Return the verdict that the sentences of a quote, as they are or without their connectives, give on a claim."""
     sentences = [sentence.text for sentence in split_sentences(quote)] or [quote]
-    forms = {form for one in sentences for form in (one, make_standalone(one, ""), make_standalone(one, title))}
-    return judge_claim(text, sorted(forms))
+    forms = {form for text in sentences for form in (text, make_standalone(text, ""), make_standalone(text, title))}
+    return judge_claim(claim, sorted(forms))
 
 
 def cite_span(passage: Passage, start: int, end: int) -> Citation:

@@ -84,10 +84,10 @@ def find_contradictions(
     ]
     return tuple(
         Contradiction(
-            a=cite_span(a, 0, len(a.text)), b=cite_span(b, 0, len(b.text)), severity=found.severity, about=found.about
+            a=cite_span(a, 0, len(a.text)), b=cite_span(b, 0, len(b.text)), severity=point.severity, about=point.about
         )
-        for a, b, found in pairs
-        if found
+        for a, b, point in pairs
+        if point
     )
 
 
@@ -97,13 +97,14 @@ _TABLE_DESCRIPTION = re.compile(r"The (?:column .{1,200} of the )?table \S+ (?:h
 
 def _may_contradict(a: "_Statement", b: "_Statement") -> bool:
     # Descriptions of columns have the same words and different numbers, and each is about another column.
-    is_generated = all(_TABLE_DESCRIPTION.match(one.passage.text) for one in (a, b))
+    is_generated = all(_TABLE_DESCRIPTION.match(statement.passage.text) for statement in (a, b))
     has_other_period = a.periods and b.periods and not a.periods & b.periods
     are_items = a.is_item and b.is_item and a.passage.source == b.passage.source
     if a.passage.chunk == b.passage.chunk or is_generated or has_other_period or are_items:
         return False
-    left, right = (set(stem_words(one.passage.text)) for one in (a, b))
-    is_related = a.passage.source == b.passage.source or len(left & right) >= MIN_ALIKE_SHARE * len(left | right)
+    stems_a, stems_b = (set(stem_words(statement.passage.text)) for statement in (a, b))
+    is_alike = len(stems_a & stems_b) >= MIN_ALIKE_SHARE * len(stems_a | stems_b)
+    is_related = is_alike or a.passage.source == b.passage.source
     return not is_related or _have_opposites(a.passage.text, b.passage.text)
 
 
@@ -120,8 +121,8 @@ def _extract_statements(passages: Sequence[Passage]) -> Iterator[_Statement]:
     seen: set[tuple[str, str]] = set()
     for passage in passages:
         # The times and versions in the nearest heading that names any, or in the title or the file name.
-        places = (*reversed(passage.headings), passage.title, passage.uri.rpartition("/")[2])
-        periods = next(filter(None, map(find_periods, places)), frozenset())
+        names = (*reversed(passage.headings), passage.title, passage.uri.rpartition("/")[2])
+        periods = next(filter(None, map(find_periods, names)), frozenset())
         for sentence in split_sentences(passage.text) if passage.kind == "prose" else ():
             periods = find_periods(sentence.text) or periods
             key = (passage.source, normalize_sentence(sentence.text))

@@ -58,6 +58,7 @@ _YEAR = re.compile(
 _UNIQUE_EVENT = re.compile(r"\b(?:built|founded|born|died|constructed|invented|discovered)\b[^.,;\d]*$")
 """Words before the year of an event of which there is one: the year is a value and no condition."""
 _MONTH = "|".join(name for name in calendar.month_name if name)
+# "3 March 2019", "March 3, 2019", "March 2019".
 _DATE = re.compile(rf"\b(?:\d{{1,2}}\.? (?:{_MONTH})|(?:{_MONTH}) \d{{1,2}})(?:,? \d{{4}})?\b|\b(?:{_MONTH}) \d{{4}}\b")
 _PERIOD = re.compile(
     rf"{_DATE.pattern}|\b(?:(?:1[5-9]|20)\d\d|{_MONTH}|{'|'.join(calendar.day_name)})\b"
@@ -65,7 +66,7 @@ _PERIOD = re.compile(
     r"|\bv\d+(?:\.\d+)*\b|(?<!^)\b\d+(?:\.\d+){2,}\b"
 )
 """Time or version: 2019, March, Monday, version 2, Release 1.4, Year 4, v0.9, 3.11.2; not PEP 8."""
-_CLOCK = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)\b")
+_CLOCK = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)\b")  # "9:30", "23:59", not "25:00" and not the ratio "1:100".
 _NUMBER = r"\d[\d,]{0,17}(?:\.\d{1,12})?(?!\d|st\b|nd\b|rd\b|th\b)"
 """Number of at most 18 digits, no ordinal such as 19th."""
 _QUANTITY = re.compile(
@@ -76,12 +77,12 @@ _QUANTITY = re.compile(
     re.IGNORECASE,
 )
 """Number with its bound, range, scale and unit: about 2 million, 5-10 mg, less than 5 hours."""
-_UNIT = re.compile(r"\s*(%|°?[^\W\d_]+)")
+_UNIT = re.compile(r"\s*(%|°?[^\W\d_]+)")  # The unit after a number: " mg", "%", "°C".
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _APPROXIMATE = frozenset("about around roughly approximately nearly almost some circa ~ ≈".split())
 _LOWER_BOUNDS = frozenset(("at least", "no less than", "more than", "over", "above", ">", "≥"))
 _UPPER_BOUNDS = frozenset(("at most", "up to", "no more than", "less than", "fewer than", "under", "below", "<", "≤"))
-_NUMBER_WORD = re.compile(r"\b[a-z]+\b", re.IGNORECASE)
+_NUMBER_WORD = re.compile(r"\b[a-z]+\b", re.IGNORECASE)  # "twelve", before it is read as 12.
 _CONDITION = re.compile(r"\b(?:at|with|under|above|below|after|before|every|per)\s+", re.IGNORECASE)
 """Words before a second quantity that is a condition of the first: 20 litres at 3 bar."""
 _NEGATION = re.compile(r"\b(?:not|no|never)\b", re.IGNORECASE)
@@ -99,12 +100,15 @@ _SUBORDINATE = re.compile(
     re.IGNORECASE,
 )
 """Words that begin a subordinate clause or a comparison."""
+# "It is 3 m long; it weighs 2 t", "A is red, and B is blue".
 _JOINT = re.compile(r"(?:(?<!\s)\s++)?+;\s+|(?:,|(?<!\s))\s++(?:and|but|while|whereas)\s+", re.IGNORECASE)
+# "It closes. The gate": several sentences that the splitter has not divided.
 _SENTENCE_END = re.compile(r"[.!:]\s+[A-Z]")
 _UNIT_END = re.compile(r"(?<=\d)(\s?[A-Za-zµ°²³/]{1,4})\.\s+(?=[A-Z])")
 """End of a sentence that its last word hides from the sentence splitter: "It is 13 m. The dam …"."""
+# "It weighs 2 t" after a clause whose subject it repeats.
 _PRONOUN = re.compile(r"^(?:it|they|he|she)\s+", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")  # "read-only", "isn't", "v2.1".
 _TOKEN = re.compile(rf"{_WORD.pattern}|[^\w\s.,;:'\"“”‘’()!?–-]+")
 """Word or symbol: the operators + and * are different things."""
 _ARTICLES = frozenset(("the", "a", "an"))
@@ -173,7 +177,7 @@ def detect_contradiction(a: str, b: str) -> DetectedContradiction | None:
     if max(len(a), len(b)) > MAX_CHARACTERS or _OWN_DOCUMENT.search(a) or _OWN_DOCUMENT.search(b):
         return None
     pairs = product(_read_clauses(a), _read_clauses(b))
-    return next((found for pair in pairs if (found := _compare(*pair))), None)
+    return next((contradiction for pair in pairs if (contradiction := _compare(*pair))), None)
 
 
 def _compare(a: _Clause, b: _Clause) -> DetectedContradiction | None:
@@ -201,10 +205,10 @@ def _find_different_quantities(
     a: Sequence[_Quantity], b: Sequence[_Quantity]
 ) -> list[tuple[_Quantity, _Quantity]] | None:
     """Return the quantities in which two clauses differ; None if they are not about the same quantities."""
-    if [one.dimension for one in a] != [one.dimension for one in b]:
+    if [q.dimension for q in a] != [q.dimension for q in b]:
         return None
     different = [(x, y) for x, y in zip(a, b, strict=True) if x.high <= y.low or y.high <= x.low]
-    has_condition = len(a) > 1 and any(one.is_condition or _is_year(one) for pair in different for one in pair)
+    has_condition = len(a) > 1 and any(q.is_condition or _is_year(q) for pair in different for q in pair)
     return None if has_condition else different
 
 
@@ -337,8 +341,8 @@ def _take_quantities(text: str) -> tuple[tuple[_Quantity, ...], str]:
     position = 0
     for name in (*_find_names(text), None):
         end = name.start() if name else len(text)
-        found, words = _read_quantities(text[position:end])
-        quantities += found
+        new, words = _read_quantities(text[position:end])
+        quantities += new
         rest.append(words)
         if name:
             rest.append(re.sub(r"[\s.,]+", "_", name.group()))
@@ -403,9 +407,9 @@ def _read_quantity(match: re.Match[str], *, is_condition: bool) -> tuple[_Quanti
     low, high = _read_interval(match["low"])[0], _read_interval(match["high"] or match["low"])[1]
     if match["high"] is None:
         low, high = _apply_bound((match["bound"] or "").strip().lower(), low, high)
-    shown = match.group().strip() if unit or not name else match.group()[: match.start("unit") - match.start()].strip()
+    text = match.group().strip() if unit or not name else match.group()[: match.start("unit") - match.start()].strip()
     dimension = unit.dimension if unit else ()
-    quantity = _Quantity(low * factor + offset, high * factor + offset, dimension, shown, is_condition)
+    quantity = _Quantity(low * factor + offset, high * factor + offset, dimension, text, is_condition)
     return quantity, "" if unit else name
 
 
@@ -422,8 +426,8 @@ def _read_interval(digits: str) -> tuple[float, float]:
     value = next(iter(extract_numbers(digits))).value
     decimals = len(digits.partition(".")[2])
     error = 0.5 * 10.0**-decimals
-    whole = digits.replace(",", "")
-    if value >= MIN_ROUND_VALUE and whole.endswith("00"):
-        zeros = len(whole) - len(whole.rstrip("0"))
+    integer = digits.replace(",", "")
+    if value >= MIN_ROUND_VALUE and integer.endswith("00"):
+        zeros = len(integer) - len(integer.rstrip("0"))
         error = min(0.5 * 10**zeros, MAX_ROUNDING * value)
     return value - error, value + error

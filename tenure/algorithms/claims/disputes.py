@@ -108,14 +108,14 @@ def decide_dispute(
 
     Origin and date can decide it only if the two sides cannot both be true (`is_exclusive`).
     """
-    known = {standing.source: standing for standing in standings}
+    standing_by_source = {standing.source: standing for standing in standings}
     complete = tuple(
         source.model_copy(update={"published": standing.published, "primary": standing.primary or source.primary})
-        if (standing := known.get(source.citation.source))
+        if (standing := standing_by_source.get(source.citation.source))
         else source
         for source in sources
     )
-    titles = {id: f"“{shorten(standing.title, MAX_TITLE_CHARACTERS)}”" for id, standing in known.items()}
+    titles = {id: f"“{shorten(standing.title, MAX_TITLE_CHARACTERS)}”" for id, standing in standing_by_source.items()}
     side, reason = _decide(complete, titles) if is_exclusive else (None, _describe_open(complete, titles))
     status: DisputeStatus = "resolved" if side else "disputed"
     return DisputeOutcome(status=status, side=side, reason=reason, query=query, sources=complete)
@@ -140,7 +140,7 @@ def _describe_open(sources: Sequence[DisputeSource], titles: Mapping[SourceId, s
     """Return the reason that a position stays disputed, with its newest and its primary sources."""
     words = {"a": "for", "b": "against"}
     dated = [(period, source) for source in sources if (period := parse_date_range(source.published))]
-    newest = max(dated, key=lambda one: one[0].first)[1] if dated else None
+    newest = max(dated, key=lambda pair: pair[0].first)[1] if dated else None
     primary = next((source for source in sources if source.primary), None)
     return " ".join(
         [
@@ -165,8 +165,8 @@ def _find_newer_side(sources: Sequence[DisputeSource], titles: Mapping[SourceId,
         others = [(source, period) for source, period in dated if source.side != side]
         if not own or not others or len(others) < sum(source.side != side for source in sources):
             continue
-        newest, first = max(own, key=lambda one: one[1].first)
-        last, before = max(others, key=lambda one: one[1].last)
+        newest, first = max(own, key=lambda pair: pair[1].first)
+        last, before = max(others, key=lambda pair: pair[1].last)
         if first.first > before.last:
             return _Newer(side, f"{_name(newest, titles)} is later than {_name(last, titles)}.", newest)
     return None

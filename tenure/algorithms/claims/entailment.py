@@ -23,12 +23,12 @@ Tokens = tuple[str, ...]
 
 MAX_DIVIDED_CHARACTERS: Final = 1_000
 """Maximum characters of a sentence whose clauses are compared as well; a longer one is compared as a whole."""
-MAX_STATEMENTS: Final = 24
+MAX_STATEMENTS: Final = 24  # Each part that can be left out doubles the number of statements, and four parts give 16.
 
 # A number keeps its sign ("-40 °C" is not "40 °C"), but the dash of "5-10 mg" is none. Symbols such as "<" count.
 _TOKEN = re.compile(r"(?<![\w)])[-−–+]?\d+(?:[.,]\d+)*|[^\W_]+(?:['’][^\W_]+)*|[^\s\w.,;:!?'\"‘’“”„«»()\[\]{}…*`|–—-]")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_CITATION_MARK = re.compile(r"\[\d{1,3}(?:, ?\d{1,3}){0,9}\]")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # The comma of "12,000", not that of "1,2".
+_CITATION_MARK = re.compile(r"\[\d{1,3}(?:, ?\d{1,3}){0,9}\]")  # "[3]", "[1, 4]".
 _NUMERALS = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _FORMS: Final[dict[str, Tokens]] = {
     **{word: (number,) for word, number in _NUMERALS.items()},
@@ -52,12 +52,14 @@ _OPENING = re.compile(
     r"although|while|except)\s[^,;]{1,200}",
     re.IGNORECASE,
 )
-_PARENTHESIS = re.compile(r"\s?\([^()]{1,300}\)")
+_PARENTHESIS = re.compile(r"\s?\([^()]{1,300}\)")  # " (built in 1990)".
 # ", which was approved in 2011," and ", a ruin since the fire of 1702,"
 _INSERTION = re.compile(r",\s(?:which|who|whose|where|a|an|the)\s[^,;]{1,300},")
 # "…, and children take half of it", "…; it is new". "But" is missing, because it often restricts what precedes it.
 _CLAUSE_BREAK = re.compile(r";\s|,\s(?=(?:and|while|whereas|although|so|which|who|where)\s)")
+# The "and" of ", and children take half of it", which is then a sentence of its own.
 _CONJUNCTION = re.compile(r"(?:and|while|whereas|although|so)\s")
+# The "which" of ", which is new": without the clause before it, it is no sentence.
 _RELATIVE = re.compile(r"(?:which|who|where)\s")
 _RESTRICTION = re.compile(
     r"\b(?:except|but|only|if|unless|until|when|provided|otherwise|may|might|could|would|should|perhaps|possibly|"
@@ -68,6 +70,7 @@ _RESTRICTION = re.compile(
     re.IGNORECASE,
 )
 """Words by which a clause may restrict, deny or attribute the others; such a clause is never left out."""
+# "not", "isn't", "without", "hardly".
 _DENIAL = re.compile(
     r"\b(?:no|not|never|none|neither|nor|without|cannot|\w{1,20}n[’']t|hardly|barely)\b", re.IGNORECASE
 )
@@ -113,7 +116,6 @@ def _is_question(sentence: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _list_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text, each once."""
     texts = tuple(dict.fromkeys(sentence.text for sentence in split_sentences(text)))
     return texts or ((text,) if text.strip() else ())
 

@@ -18,8 +18,8 @@ def remove_claims(drafts: Sequence[Draft], removed: Collection[int]) -> tuple[Dr
     shortened: list[Draft] = []
     for draft in drafts:
         count = len(draft.claims)
-        own = {index - first for index in removed if first <= index < first + count}
-        shortened.append(_remove_from_draft(draft, own) if own else draft)
+        positions = {index - first for index in removed if first <= index < first + count}
+        shortened.append(_remove_from_draft(draft, positions) if positions else draft)
         first += count
     return tuple(shortened)
 
@@ -30,31 +30,31 @@ def _remove_from_draft(draft: Draft, removed: Collection[int]) -> Draft:
     for number, block in enumerate(draft.blocks):
         positions = range(first, first + len(block.claims))
         first += len(block.claims)
-        gone = [position in removed for position in positions]
+        is_removed = [position in removed for position in positions]
         following = draft.blocks[number + 1] if number + 1 < len(draft.blocks) else None
         loses_next = following is not None and all(p in removed for p in range(first, first + len(following.claims)))
-        kept = _keep_claims(block, gone, loses_next=loses_next)
-        if not kept:
+        remaining = _keep_claims(block, is_removed, loses_next=loses_next)
+        if not remaining:
             continue
-        shortened = block.model_copy(update={"claims": kept})
-        if any(gone) and blocks and _is_remainder(block, shortened, blocks[-1]):
-            blocks[-1] = blocks[-1].model_copy(update={"claims": (*blocks[-1].claims, *kept)})
+        shortened = block.model_copy(update={"claims": remaining})
+        if any(is_removed) and blocks and _is_remainder(block, shortened, blocks[-1]):
+            blocks[-1] = blocks[-1].model_copy(update={"claims": (*blocks[-1].claims, *remaining)})
         else:
             blocks.append(shortened)
     return draft.model_copy(update={"blocks": tuple(blocks)})
 
 
-def _keep_claims(block: Block, gone: Sequence[bool], *, loses_next: bool) -> tuple[Claim, ...]:
+def _keep_claims(block: Block, is_removed: Sequence[bool], *, loses_next: bool) -> tuple[Claim, ...]:
     """Return the claims of a block that stay, by whether each is removed, and whether the next block is as a whole."""
-    kept: list[Claim] = []
+    remaining: list[Claim] = []
     for index, claim in enumerate(block.claims):
-        following = gone[index + 1 :]
+        following = is_removed[index + 1 :]
         introduces_nothing = claim.kind == "lead_in" and (all(following) if following else loses_next)
-        if gone[index] or introduces_nothing:
+        if is_removed[index] or introduces_nothing:
             continue
-        follows_gap = index > 0 and gone[index - 1] and block.kind == "paragraph" and claim.text
-        kept.append(claim.model_copy(update={"text": make_standalone(claim.text, "")}) if follows_gap else claim)
-    return tuple(kept)
+        follows_gap = index > 0 and is_removed[index - 1] and block.kind == "paragraph" and claim.text
+        remaining.append(claim.model_copy(update={"text": make_standalone(claim.text, "")}) if follows_gap else claim)
+    return tuple(remaining)
 
 
 def _is_remainder(block: Block, shortened: Block, before: Block) -> bool:

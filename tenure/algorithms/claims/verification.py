@@ -22,7 +22,7 @@ from tenure.contracts.evidence.passages import Claim, Draft, PassageRef
 MIN_REMOVAL_CONFIDENCE: Final = 0.75
 """Confidence at which an unsupported claim is removed instead of marked."""
 MAX_CLAIMS_PER_CALL: Final = 40
-_MAX_CHARACTERS_SHOWN = 160
+_MAX_CHARACTERS_SHOWN = 160  # About two lines of a log.
 
 ClaimReplacements = Mapping[int, Claim | None]
 """Replacements of claims by their index in reading order; None removes a claim."""
@@ -83,9 +83,9 @@ def replace_claims(drafts: Sequence[Draft], replacements: ClaimReplacements) -> 
     for draft in drafts:
         blocks = []
         for block in draft.blocks:
-            made = [(claim, replacements.get(next(numbers), claim)) for claim in block.claims]
-            if kept := tuple(keep_place(before, after) for before, after in made if after is not None):
-                blocks.append(block.model_copy(update={"claims": kept}))
+            pairs = [(claim, replacements.get(next(numbers), claim)) for claim in block.claims]
+            if claims := tuple(keep_place(before, after) for before, after in pairs if after is not None):
+                blocks.append(block.model_copy(update={"claims": claims}))
         replaced.append(draft.model_copy(update={"blocks": tuple(blocks)}))
     return tuple(replaced)
 
@@ -136,11 +136,11 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str) -> 
     read = [_join_texts(passage) for passage in passages]
     is_cell = bool(claim.column)
     stated = f"{claim.label}: {claim.text}" if claim.label and not is_cell else claim.text
-    own = (question, *_list_results(stated))
-    sources = [*list_source_texts(claim, passages), *own, *(read if claim.kind == "inference" else ())]
+    asked_texts = (question, *_list_results(stated))
+    sources = [*list_source_texts(claim, passages), *asked_texts, *(read if claim.kind == "inference" else ())]
     conflicts = find_conflicting_details(stated, sources, read)
     of_names = find_conflicting_details(f"{claim.label} {claim.column}", read, read) if is_cell else ()
-    return (*conflicts, *(one for one in of_names if any(map(str.isdigit, one)) and one not in conflicts))
+    return (*conflicts, *(detail for detail in of_names if any(map(str.isdigit, detail)) and detail not in conflicts))
 
 
 def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage], question: str) -> Claim:

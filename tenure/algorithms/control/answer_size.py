@@ -14,7 +14,7 @@ MIN_ANSWER_TOKENS: Final = 256
 _CHARACTERS_PER_TOKEN = 3
 _MARGIN = 1.25  # escapes, and languages with shorter tokens
 _INDENTATION = 8  # white space of a value on a line of its own
-_NUMBER_CHARACTERS = 12
+_NUMBER_CHARACTERS = 12  # "-1234567.89" and a comma; "false" is shorter.
 _PUNCTUATION = 4  # quotes, colon and comma
 
 AnswerSchema = Mapping[str, Any]

@@ -137,9 +137,9 @@ class BudgetAccount(Contract):
 
     def compute_remaining(self, *, for_writing: bool = False) -> BudgetAmounts:
         """Return the amounts that can still be granted; the writing reserve is included only if `for_writing`."""
-        whole = BudgetAmounts.model_validate(dict(_iterate_limits(self.limits)))
-        rest = add_amounts(whole, self.committed_amounts, -1)
-        return rest if for_writing else add_amounts(rest, compute_writing_reserve(self.limits), -1)
+        limit = BudgetAmounts.model_validate(dict(_iterate_limits(self.limits)))
+        remaining = add_amounts(limit, self.committed_amounts, -1)
+        return remaining if for_writing else add_amounts(remaining, compute_writing_reserve(self.limits), -1)
 
     def grant(self, request: BudgetRequest) -> "tuple[BudgetAccount, BudgetGrant]":
         """Return the account after a request, and the grant; the grant is empty if the minimum is not available."""
@@ -150,18 +150,18 @@ class BudgetAccount(Contract):
                 else self.announce(request.reporter, request.used, request.in_progress)
             )
             return account.grant(request.model_copy(update={"used": None}))
-        left = self.compute_remaining(for_writing=request.for_writing)
+        remaining = self.compute_remaining(for_writing=request.for_writing)
         for name, _ in _iterate_limits(self.limits):
-            if getattr(left, name) < getattr(request.minimum, name):
+            if getattr(remaining, name) < getattr(request.minimum, name):
                 return self, BudgetGrant(
                     number=request.number, exhausted=_RESOURCE_NAMES[name], budget_revision=request.budget_revision
                 )
-        given = dict(request.wanted)
+        granted = dict(request.wanted)
         for name, _ in _iterate_limits(self.limits):
-            minimum, rest = getattr(request.minimum, name), getattr(left, name)
-            share = rest // GRANT_DIVISOR if isinstance(rest, int) else rest / GRANT_DIVISOR
-            given[name] = max(minimum, min(given[name], share))
-        amounts = BudgetAmounts(**given)
+            minimum, available = getattr(request.minimum, name), getattr(remaining, name)
+            share = available // GRANT_DIVISOR if isinstance(available, int) else available / GRANT_DIVISOR
+            granted[name] = max(minimum, min(granted[name], share))
+        amounts = BudgetAmounts(**granted)
         before = self.granted.get(request.reporter, BudgetAmounts())
         answer = BudgetGrant(number=request.number, amounts=amounts, budget_revision=request.budget_revision)
         return self._set_granted(request.reporter, add_amounts(before, amounts)), answer
@@ -174,9 +174,9 @@ class BudgetAccount(Contract):
 
     def find_exceeded(self, *, for_writing: bool = False) -> BudgetResource | None:
         """Return a resource of which more is used or granted than the limits allow."""
-        left = self.compute_remaining(for_writing=for_writing)
+        remaining = self.compute_remaining(for_writing=for_writing)
         return next(
-            (_RESOURCE_NAMES[name] for name, _ in _iterate_limits(self.limits) if getattr(left, name) < 0), None
+            (_RESOURCE_NAMES[name] for name, _ in _iterate_limits(self.limits) if getattr(remaining, name) < 0), None
         )
 
     def settle(self, reporter: str, usage: Usage) -> "BudgetAccount":
@@ -185,8 +185,8 @@ class BudgetAccount(Contract):
 
     def change_limits(self, limits: RunLimits, usages: Mapping[str, Usage]) -> "BudgetAccount":
         """Return the account under new limits; unused grants under the old limits expire."""
-        known = {reporter: compute_used_amounts(usage) for reporter, usage in usages.items()}
-        return BudgetAccount(limits=limits, granted=known, reported=known)
+        used = {reporter: compute_used_amounts(usage) for reporter, usage in usages.items()}
+        return BudgetAccount(limits=limits, granted=used, reported=used)
 
     def _record_unreported(self, reporter: str, amounts: BudgetAmounts) -> "BudgetAccount":
         """Add amounts that a part had used but not reported when the limits changed.
@@ -228,7 +228,7 @@ def compute_writing_reserve(limits: RunLimits) -> BudgetAmounts:
 
 
 def compute_used_shares(limits: RunLimits, amounts: BudgetAmounts, seconds: float) -> dict[BudgetResource, float]:
-    """Return the used share of each limit."""
+    """Return the used share of each limit that is set; above 1 if it is exceeded."""
     shares: dict[BudgetResource, float] = {
         _RESOURCE_NAMES[name]: getattr(amounts, name) / limit for name, limit in _iterate_limits(limits)
     }
@@ -244,7 +244,7 @@ def refuse(request: BudgetRequest, limits: RunLimits) -> BudgetGrant:
 
 
 def list_limits(limits: RunLimits) -> dict[BudgetResource, float]:
-    """Return each limited resource with its limit."""
+    """Return the limits that are set, by resource; that of the time in seconds."""
     ceilings: dict[BudgetResource, float] = {_RESOURCE_NAMES[name]: limit for name, limit in _iterate_limits(limits)}
     return ceilings if limits.max_seconds is None else ceilings | {"time": limits.max_seconds}
 

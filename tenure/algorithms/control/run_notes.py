@@ -63,9 +63,9 @@ def describe_missing_links(usage: Usage) -> tuple[str, ...]:
     count = usage.searches_without_links
     if not count:
         return ()
-    which = "One search" if count == 1 else f"{count} searches"
+    searches = "One search" if count == 1 else f"{count} searches"
     return (
-        f"{which} with the mode `graph` found no links between passages and ranked them as `hybrid` does. "
+        f"{searches} with the mode `graph` found no links between passages and ranked them as `hybrid` does. "
         "Links come from names and terms that several passages share.",
     )
 

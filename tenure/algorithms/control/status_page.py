@@ -5,6 +5,7 @@ import re
 from tenure.algorithms.control.step_lines import describe_step
 from tenure.contracts.run.run import RunProgress
 
+# "*", "[", "|" and other marks of Markdown.
 _MARKUP = re.compile(r"([\\`*_\[\]>|#!~])")
 
 

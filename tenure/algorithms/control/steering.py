@@ -60,36 +60,36 @@ class RunSituation:
     """Whether a user has asked the run to finish."""
 
 
-def parse_command(name: CommandName, given: Any) -> RunCommand:
+def parse_command(name: CommandName, input: Any) -> RunCommand:
     """Parse the input of a signal, which may be any JSON value.
 
     Raises:
         ValueError: the input is not valid for this command; the message has one line.
     """
     try:
-        return RunCommand.model_validate({"name": name, **_read_fields(name, given)})
+        return RunCommand.model_validate({"name": name, **_read_fields(name, input)})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"its input is invalid: {where + ': ' if where else ''}{first['msg'].lower()}") from None
+        location = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"its input is invalid: {location + ': ' if location else ''}{first['msg'].lower()}") from None
 
 
-def _read_fields(name: CommandName, given: Any) -> Mapping[str, Any]:
+def _read_fields(name: CommandName, input: Any) -> Mapping[str, Any]:
     """Return the fields of a command; the input cannot change its name."""
     match name:
         case "outline":
-            is_text = isinstance(given, str)
-            return {"outline": [line for line in given.splitlines() if line.strip()] if is_text else given}
+            is_text = isinstance(input, str)
+            return {"outline": [line for line in input.splitlines() if line.strip()] if is_text else input}
         case "budget":
-            return {"budget": given}
-        case "feedback" | "answer" if isinstance(given, str):
-            return {"text": given}
-        case "cancel" if not given:
+            return {"budget": input}
+        case "feedback" | "answer" if isinstance(input, str):
+            return {"text": input}
+        case "cancel" if not input:
             return {}
         case "feedback" | "answer" | "cancel":
-            if not isinstance(given, dict):
+            if not isinstance(input, dict):
                 raise ValueError("its input is invalid: expected a text or an object")
-            return {field: value for field, value in given.items() if field != "name"}
+            return {field: value for field, value in input.items() if field != "name"}
     return {}
 
 
@@ -162,24 +162,24 @@ def _check_topics(topics: Sequence[OutlineTopic]) -> str:
     return ""
 
 
-def _check_renames(topics: Sequence[OutlineTopic], known: Sequence[str]) -> str:
+def _check_renames(topics: Sequence[OutlineTopic], headings: Sequence[str]) -> str:
     """Return the reason why renamed topics do not match the current outline; empty if they do."""
-    given = [topic.renamed_from.strip() for topic in topics if topic.renamed_from.strip()]
-    names = [name.casefold() for name in given]
-    there = {heading.casefold() for heading in known}
-    missing = [name for name in given if known and name.casefold() not in there]
+    renamed = [topic.renamed_from.strip() for topic in topics if topic.renamed_from.strip()]
+    names = [name.casefold() for name in renamed]
+    existing = {heading.casefold() for heading in headings}
+    missing = [name for name in renamed if headings and name.casefold() not in existing]
     if missing:
-        return f"there is no topic “{_shorten_quote(missing[0])}” to rename: the outline has {_quote_names(known)}"
+        return f"there is no topic “{_shorten_quote(missing[0])}” to rename: the outline has {_quote_names(headings)}"
     return "two topics are renamed from the same topic" if len(names) != len(set(names)) else ""
 
 
 def _check_budget(command: RunCommand, situation: RunSituation) -> str:
     bounds = command.budget
     used = compute_used_amounts(situation.usage)
-    given = {name: value for name, value in bounds if value is not None}
-    if not given:
+    bounds_set = {name: value for name, value in bounds if value is not None}
+    if not bounds_set:
         return "no budget was given"
-    if any(value > MAX_BOUND for value in given.values()) or (bounds.max_seconds or 0) > MAX_TIME_BOUND_SECONDS:
+    if any(value > MAX_BOUND for value in bounds_set.values()) or (bounds.max_seconds or 0) > MAX_TIME_BOUND_SECONDS:
         return f"a budget is at most {MAX_BOUND:,}, and a time budget at most {MAX_TIME_BOUND_SECONDS:,} seconds"
     if bounds.max_cost_usd is not None and situation.limits.highest_price is None:
         return "cost cannot be limited: the run was started without the prices of its models"
@@ -190,7 +190,7 @@ def _check_budget(command: RunCommand, situation: RunSituation) -> str:
         "max_searches": (used.searches, f"{used.searches:,} searches"),
         "max_seconds": (situation.elapsed_seconds, f"{situation.elapsed_seconds:.0f} s"),
     }
-    below = [minimums[name][1] for name, value in given.items() if value < minimums[name][0]]
+    below = [minimums[name][1] for name, value in bounds_set.items() if value < minimums[name][0]]
     return f"{' and '.join(below)} are used already" if below else ""
 
 
@@ -274,12 +274,12 @@ def _describe_feedback(command: RunCommand, situation: RunSituation) -> str:
 
 def _describe_outline(command: RunCommand, situation: RunSituation) -> str:
     names = [" ".join(topic.heading.split()) for topic in command.outline]
-    known = {name.casefold() for name in situation.topics}
-    kept = known & {(topic.renamed_from or topic.heading).strip().casefold() for topic in command.outline}
+    before = {name.casefold() for name in situation.topics}
+    remaining = before & {(topic.renamed_from or topic.heading).strip().casefold() for topic in command.outline}
     count = f"{len(names)} topic{'' if len(names) == 1 else 's'}"
-    if not known:
+    if not before:
         return f"The outline will have {count}."
-    return f"The outline will have {count}: {len(names) - len(kept)} new, {len(known) - len(kept)} dropped."
+    return f"The outline will have {count}: {len(names) - len(remaining)} new, {len(before) - len(remaining)} dropped."
 
 
 def _describe_budget(command: RunCommand, situation: RunSituation) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 TAIL_CHARACTERS: Final = 6_000
 """Length of the end of a text that is examined."""
 
-_MAX_PERIOD = 400
+_MAX_PERIOD = 400  # A paragraph of some 60 words.
 _MAX_CONSTANT = 12  # characters of a number or `false`
 _MIN_PROSE = (600, 6)
 _MIN_ITEMS = (4_000, 24)

@@ -52,9 +52,9 @@ def record_call(usage: WorkflowUsage, role: str, reply: RoleReply[Any], span: Ca
 
 def sum_run_usage(accounts: Iterable[WorkflowUsage]) -> Usage:
     """Return the usage of a run from that of its workflows, with the critical path through all of them."""
-    known = list(accounts)
-    path = measure_critical_path([span for account in known for span in account.call_spans])
-    return merge_usage(known).model_copy(update={"critical_path": path})
+    usages = list(accounts)
+    path = measure_critical_path([span for account in usages for span in account.call_spans])
+    return merge_usage(usages).model_copy(update={"critical_path": path})
 
 
 def add_search(usage: AnyUsage, embedded_share: float = 1.0, *, lacks_links: bool = False) -> AnyUsage:
@@ -108,11 +108,11 @@ def _sum_counts(a: U, b: U) -> dict[str, Any]:
 
 
 def _sum_saved(a: SavedUsage, b: SavedUsage) -> SavedUsage:
-    known = [saved.cost_usd for saved in (a, b) if saved.answers]
+    costs = [saved.cost_usd for saved in (a, b) if saved.answers]
     figures = ("answers", "model_calls", "tokens_in", "tokens_out")
     return SavedUsage(
         **{name: getattr(a, name) + getattr(b, name) for name in figures},
-        cost_usd=sum(cost for cost in known if cost is not None) if known and None not in known else None,
+        cost_usd=sum(cost for cost in costs if cost is not None) if costs and None not in costs else None,
     )
 
 
@@ -120,8 +120,8 @@ def _sum_costs(a: U, b: U) -> float | None:
     """Return the sum of two costs; None if one of them contains calls without a known price."""
     if any(usage.cost_usd is None and usage.model_calls for usage in (a, b)):
         return None
-    known = [usage.cost_usd for usage in (a, b) if usage.cost_usd is not None]
-    return sum(known) if known else None
+    costs = [usage.cost_usd for usage in (a, b) if usage.cost_usd is not None]
+    return sum(costs) if costs else None
 
 
 def split_span(span: CallSpan, parts: int) -> tuple[CallSpan, ...]:

@@ -23,10 +23,11 @@ MIN_ENCODED_CHARACTERS: Final = 24
 """Minimum length of an encoded part; shorter ones cannot contain an order."""
 MAX_CACHED_CHARACTERS: Final = 6_000
 """Maximum length of a text whose result is kept; passages are shorter."""
-MAX_ENCODED_PARTS: Final = 200
+MAX_ENCODED_PARTS: Final = 200  # A page of keys or hashes has thousands, each of which would be searched for orders.
 _MIN_PRINTABLE_SHARE: Final = 0.95
 _TAG_CHARACTERS: Final = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 """Invisible copies of ASCII characters."""
+# Soft hyphens, zero-width characters, direction marks, variation selectors and tags.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"
     "\ufeff\U000e0000-\U000e0fff]"
@@ -35,11 +36,15 @@ _LOOK_ALIKES: Final = str.maketrans(
     "аеорсухіјѕԁԛԝһӏьАВЕКМНОРСТУХІЈЅαεικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧɡıӀ",
     "aeopcyxijsdqwhlbABEKMHOPCTYXIJSaeiknoptuxwABEZHIKMNOPTYXgiI",
 )
-_LATIN_WORD = re.compile(r"[a-zA-Z]")
-_FOREIGN_LETTER = re.compile("[\u0370-\u03ff\u0400-\u04ff\u0500-\u052f\u0261\u0131]")
+_LATIN_WORD = re.compile(r"[a-zA-Z]")  # A word is mixed if one of its letters is Latin.
+_FOREIGN_LETTER = re.compile(
+    "[\u0370-\u03ff\u0400-\u04ff\u0500-\u052f\u0261\u0131]"
+)  # Greek, Cyrillic, script g and dotless i.
 _DIGIT_LETTERS: Final = str.maketrans("013457@$", "oieastas")
-_DIGIT_WORD = re.compile(r"\b(?=\w*[a-zA-Z])(?=\w*[013457])[\w@$]{4,20}\b")
+_DIGIT_WORD = re.compile(r"\b(?=\w*[a-zA-Z])(?=\w*[013457])[\w@$]{4,20}\b")  # "1gn0re", not "2024" and not "word".
+# "i g n o r e  a l l", "i.g.n.o.r.e.a.l.l".
 _SPACED_WORDS = re.compile(r"(?<!\w)\w(?:[ .\-_*·|]\w(?!\w)){7,}|(?<!\w)\w(?:(?:[ .\-_*·|]|\s{2,4})\w(?!\w)){11,}")
+# The marks in "ig**nore**", "<b>ignore</b>", "<!-- ignore -->".
 _MARKUP = re.compile(
     r"[*_`~]{1,3}(?=\w)|(?<=\w)[*_`~]{1,3}|<!--|-->|</?(?:b|i|u|em|strong|span|font|wbr|br)\b[^>]{0,80}>"
 )
@@ -49,9 +54,12 @@ _JOINED_ORDER = re.compile(
     re.IGNORECASE,
 )
 """Order without separators."""
+# "aWdub3JlIGFsbCBpbnN0cnVj…".
 _BASE64 = re.compile(rf"(?:[A-Za-z0-9+/_-]{{4}}\s?){{{MIN_ENCODED_CHARACTERS // 4},}}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}")
+# "69676e6f7265…", "\\x69\\x67…", "69 67 6e …".
 _HEX = re.compile(rf"(?:(?:\\x|0x|\s)?[0-9a-fA-F]{{2}}[\s,:]?){{{MIN_ENCODED_CHARACTERS},}}")
-_BACKSLASH_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
+_BACKSLASH_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")  # "\\u0069", "\\x69".
+# "\\u0069", "&#105;", "%69".
 _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{1,6};|%[0-9a-fA-F]{2})")
 
 

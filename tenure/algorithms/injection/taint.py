@@ -23,8 +23,8 @@ OWN_FIELDS = frozenset({"question", "feedback", "language", "tools", "strategies
 
 def has_instructions(passage: Passage) -> bool:
     """Return whether a passage, its headings or the title of its source contain instructions to language models."""
-    place = "\n\n".join((passage.title, *passage.heading_path))
-    return contains_instructions(passage.text) or contains_instructions(place)
+    heading = "\n\n".join((passage.title, *passage.heading_path))
+    return contains_instructions(passage.text) or contains_instructions(heading)
 
 
 def find_suspicious_sources(passages: Iterable[Passage]) -> tuple[SourceId, ...]:
@@ -66,7 +66,6 @@ def is_verbatim(claim: Claim) -> bool:
 
 
 def _walk(value: object) -> Iterator[object]:
-    """Yield a value and all values inside it."""
     yield value
     inside: Iterable[object] = ()
     if isinstance(value, BaseModel):

@@ -70,10 +70,10 @@ def compute_posteriors(
     expected = (won + _PRIOR_WINS) / (trials + _ALL_PRIOR_TRIALS)
     posteriors: dict[RetrievalStrategy, BetaPosterior] = {}
     for strategy in strategies:
-        own = [record for record in records if record.strategy == strategy]
-        won, trials = _sum_outcomes(own)
+        strategy_records = [record for record in records if record.strategy == strategy]
+        won, trials = _sum_outcomes(strategy_records)
         pooled = (won + POOLED_TRIALS * expected) / (trials + POOLED_TRIALS)
-        won, trials = _sum_outcomes([record for record in own if record.query_type == query_type])
+        won, trials = _sum_outcomes([record for record in strategy_records if record.query_type == query_type])
         posteriors[strategy] = BetaPosterior(PRIOR_TRIALS * pooled + won, PRIOR_TRIALS * (1 - pooled) + trials - won)
     return posteriors
 

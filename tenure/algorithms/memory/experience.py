@@ -67,12 +67,12 @@ def find_related_runs(memories: Iterable[ScoredMemory], run: RunId) -> tuple[Rel
     return _list_relevant_runs(episodes, {RunId(""), run})
 
 
-def _list_relevant_runs(memories: Iterable[ScoredMemory], known: Collection[RunId]) -> tuple[RelatedRun, ...]:
+def _list_relevant_runs(memories: Iterable[ScoredMemory], excluded: Collection[RunId]) -> tuple[RelatedRun, ...]:
     """Return the runs of relevant memories, most relevant first, without known ones."""
     runs: dict[RunId, RelatedRun] = {}
     for scored in sorted(memories, key=lambda scored: (-scored.relevance, scored.memory.id)):
         run = scored.memory.origin.run
-        if run not in known and scored.relevance >= MIN_RELATED_RELEVANCE:
+        if run not in excluded and scored.relevance >= MIN_RELATED_RELEVANCE:
             runs.setdefault(run, _build_related_run(scored))
     return tuple(runs.values())[:MAX_RELATED_RUNS]
 
@@ -89,10 +89,10 @@ def _build_related_run(scored: ScoredMemory) -> RelatedRun:
 
 def find_same_questions(memories: Iterable[ScoredMemory], question: str, run: RunId) -> tuple[RelatedRun, ...]:
     """Return earlier runs on exactly the same question, without the run itself, each by the end of its episode."""
-    asked = shorten(question, MAX_EPISODE_QUESTION)
+    episode_question = shorten(question, MAX_EPISODE_QUESTION)
     runs: dict[RunId, RelatedRun] = {}
     for earlier in map(_build_related_run, memories):
-        if earlier.question == asked and earlier.run not in ("", run):
+        if earlier.question == episode_question and earlier.run not in ("", run):
             runs.setdefault(earlier.run, earlier)
     return tuple(runs.values())[:MAX_SAME_QUESTIONS]
 
@@ -113,8 +113,8 @@ def select_inherited_queries(
     """
     runs = {item.run for item in inherited.passages}.intersection(inherited.unchanged, (item.run for item in related))
     episodes = [item.memory.details for item in memories if item.memory.origin.run in runs]
-    made = (query for episode in episodes if isinstance(episode, EpisodeDetails) for query in episode.queries)
-    return tuple(dict.fromkeys(made))[:MAX_INHERITED_QUERIES]
+    queries = (query for episode in episodes if isinstance(episode, EpisodeDetails) for query in episode.queries)
+    return tuple(dict.fromkeys(queries))[:MAX_INHERITED_QUERIES]
 
 
 def select_advice(memories: Iterable[ScoredMemory]) -> tuple[str, ...]:
@@ -170,8 +170,8 @@ def has_enough_evidence(experience: Experience) -> bool:
 
 def _count_related_passages(experience: Experience) -> int:
     """Return the number of passages of runs with related questions; those found through facts alone do not count."""
-    asked = {passage.run for passage in experience.related}
-    return sum(passage.run in asked for passage in experience.passages)
+    related_runs = {passage.run for passage in experience.related}
+    return sum(passage.run in related_runs for passage in experience.passages)
 
 
 def reduce_effort(effort: ResearchEffort, limits: RunLimits, experience: Experience) -> ResearchEffort:

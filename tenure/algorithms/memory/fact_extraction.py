@@ -15,8 +15,9 @@ from tenure.contracts.knowledge.memory import MAX_FACT_CHARS, FactDetails
 
 MAX_SUBJECT_WORDS: Final = 5
 """Maximum words of a subject that is no name."""
-MAX_RELATION_WORDS: Final = 7
+MAX_RELATION_WORDS: Final = 7  # "was built on behalf of the" has six.
 
+# "is", "contains", "was", and past forms as "founded"; not "hundred".
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|became|becomes|lies|stands|belongs|contains?|includes?|consists?|causes?|leads?|"
     r"uses?|owns?|means|runs|flows|provides?|supports?|requires?|replaces?|defines?|specifies|describes?|allows?|"
@@ -24,13 +25,15 @@ _VERB = re.compile(
 )
 _ADVERBIAL = re.compile(r"^(?:(?:In|At|On|During|By|Since|After|Before)\s(?:\S+\s){1,3})?(?:(?:[Tt]he|[Aa]n?)\s)?$")
 """Words that may precede a name that is the subject."""
+# "If it rains, …", "He said that …", "It may close", "Is it open?".
 _UNSURE = re.compile(
     r"^(?:if|unless|whether|although|though|while|when)\b|\b(?:according to|allegedly|reportedly|supposedly|probably|"
     r"perhaps|possibly|might|may|could|would|should|claims?|claimed|says?|said|believed?s?|argued?s?)\b|\?\s*$",
     re.IGNORECASE,
 )
+# "A, B", "A and B", "A that B": the words around it are no name and no relation.
 _CLAUSE_BREAK = re.compile(r"[,;:()\[\]\"“”]|\b(?:and|or|but|that|which|who|whose|where)\b")
-_ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)  # "The mill", "a mill".
 
 
 class _Mention(NamedTuple):

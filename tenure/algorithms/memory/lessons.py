@@ -19,8 +19,8 @@ MAX_LESSON_CHARACTERS: Final = 1_200
 
 def select_lessons(memories: Iterable[ScoredMemory]) -> tuple[str, ...]:
     """Return the lessons on programs with more successes than failures, and advice of the owner, in order."""
-    found = (scored.memory for scored in memories if is_proven(scored.memory, "program"))
-    return tuple(dict.fromkeys(memory.text for memory in found))[:MAX_LESSONS]
+    lessons = (scored.memory for scored in memories if is_proven(scored.memory, "program"))
+    return tuple(dict.fromkeys(memory.text for memory in lessons))[:MAX_LESSONS]
 
 
 def build_program_memories(result: Result, corpora: Sequence[str]) -> tuple[NewMemory, ...]:

@@ -58,31 +58,36 @@ _BASE_IMPORTANCE: Final[dict[MemoryKind, float]] = {
 }
 """Importance by kind, before other signals."""
 
+# "Use the changelog first", "To find a date, …", "It helps to split the question".
 _PROCEDURAL = re.compile(
     r"^(?:first|to \w+|when(?:ever)? \w+|if \w+|before \w+|always|never|use|try|search|ask|look|start|prefer|avoid|"
     r"check|read|combine|split)\b|\b(?:steps?:|instead of|works (?:best|better)|it helps to|make sure)\b",
     re.IGNORECASE,
 )
+# "The last run found nothing", "We tried three queries".
 _EPISODIC = re.compile(
     r"\b(?:the|this|that|last|an earlier) (?:run|search|attempt|research)\b.*\b(?:found|failed|took|needed|brought|was|"
     r"ended|cost)\b|\b(?:we|I) (?:asked|tried|searched|found|failed|looked)\b",
     re.IGNORECASE,
 )
+# "Currently in progress", "What is next?", "draft".
 _TEMPORARY = re.compile(
     r"\?\s*$|\b(?:right now|at the moment|for now|today|tonight|tomorrow|this (?:run|session|time|morning)|currently|"
     r"temporar\w+|to-?do|in progress|pending|draft)\b",
     re.IGNORECASE,
 )
+# "Ghent is a city", "Curie discovered radium".
 _RELATION_VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|founded|wrote|invented|discovered|contains?|includes?|consists?|causes?|"
     r"became|made|built|uses|belongs|lies|stands|developed|published|designed|owns|leads?|means)\b"
 )
+# "Important: …", "always", "prefers".
 _EMPHASIS = re.compile(
     r"\b(?:remember|important|always|never|must|essential|crucial|prefers?|preferred)\b", re.IGNORECASE
 )
 _SECOND_LEVEL_LABELS = frozenset("ac co com edu go gob gouv gov ne net nom or org sch".split())
 """Labels below country domains under which sites are registered, as in co.uk."""
-_COUNTRY_CODE_LENGTH: Final = 2
+_COUNTRY_CODE_LENGTH: Final = 2  # "uk", "de".
 
 
 def classify_memory(memory: NewMemory) -> MemoryKind:
@@ -167,30 +172,16 @@ def compute_freshness(
     return fresh
 
 
-class MemoryScore(NamedTuple):
-    """Factors of a memory's rank."""
-
-    relevance: float
-    freshness: float
-    weight: float
-    practice: float
-
-    @property
-    def total(self) -> float:
-        """Product of the factors."""
-        return self.relevance * self.freshness * self.weight * self.practice
-
-
 def score_memory(
     relevance: float, freshness: float, importance: float, confidence: float, uses: int, *, disputed: bool
-) -> MemoryScore:
+) -> float:
     """Return the score of a memory.
 
-    The total is relevance · (0.5 + 0.5·freshness) · (0.5 + 0.5·importance)·(0.5 + 0.5·confidence) · (0.8 +
+    It is relevance · (0.5 + 0.5·freshness) · (0.5 + 0.5·importance)·(0.5 + 0.5·confidence) · (0.8 +
     0.2·uses/(uses + 3)), half of it for a disputed memory, so that no single factor outweighs relevance.
     """
     weight = (0.5 + 0.5 * importance) * (0.5 + 0.5 * confidence) * (DISPUTED_FACTOR if disputed else 1.0)
-    return MemoryScore(relevance, 0.5 + 0.5 * freshness, weight, 0.8 + 0.2 * uses / (uses + _HALF_PRACTICE_USES))
+    return relevance * (0.5 + 0.5 * freshness) * weight * (0.8 + 0.2 * uses / (uses + _HALF_PRACTICE_USES))
 
 
 def is_duplicate(a: str, b: str, likeness: float, min_likeness: float) -> bool:

@@ -24,8 +24,10 @@ PROXIMITY_WORDS: Final = 4
 """Distance in words at which proximity is halved."""
 _MAX_QUESTION_CHARACTERS = 2_000
 
+# "When was it built?", "In which year …".
 _WHEN = re.compile(r"\b(?:when|(?:which|what)\s+(?:year|date|day|month))\b", re.IGNORECASE)
-_YEAR = re.compile(r"\b(?:which|what)\s+year\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:which|what)\s+year\b", re.IGNORECASE)  # "Which year …": only the year of a date answers it.
+# "How many", "How tall", "What is the population".
 _HOW_MUCH = re.compile(
     r"\bhow\s+(?:many|much|long|old|often|large|big|fast|far|high|deep|tall)\b|"
     r"\bwhat\s+(?:is|was|are|were)\s+the\s+(?:number|share|percentage|size|cost|price|population)\b",
@@ -33,6 +35,7 @@ _HOW_MUCH = re.compile(
 )
 _HOW_MANY = re.compile(r"\bhow\s+many\b", re.IGNORECASE)
 _WHO = re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
+# "Where is …", "In which city …".
 _WHERE = re.compile(
     r"\bwhere\b|\b(?:which|what)\s+(?:city|town|village|place|country|state|county|province|region|continent)\b",
     re.IGNORECASE,
@@ -44,20 +47,24 @@ _KINDS: Final[Mapping[AnswerKind, re.Pattern[str]]] = {
     "place": _WHERE,
 }
 """Words that ask for each kind of answer; the first kind that matches is used."""
+# More than one of them: "Who wrote the film that won …".
 _INTERROGATIVE = re.compile(r"\b(?:that|which|who|whom|whose|where|when)\b", re.IGNORECASE)
+# "12-Mar-1998", "3rd of March 1998", "March 1998", "1998".
 _DATE = re.compile(
     r"\b\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)-(?:1[0-9]|20)\d\d\b|"
     r"\b(?:(?:\d{1,2}(?:st|nd|rd|th)?(?:\s+of)?\s+)?(?:January|February|March|April|May|June|July|August|September|October|"
     r"November|December)(?:\s+\d{1,2})?,?\s+)?(?:1[0-9]|20)\d\d\b"
 )
-_FIGURE = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:\s*%|\s+[^\W\d_]+)?")
+_FIGURE = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:\s*%|\s+[^\W\d_]+)?")  # "12,000", "3.5 %", "40 litres".
+# "$12,000", "3.5 million", "twelve"; not "10:30", "/v2" or "3-fold".
 _QUANTITY = re.compile(
     r"(?<![\w.,:/-])[$€£]?\d(?:[\d,]*\d)?(?:\.\d+)?(?![\w/-]|:\d)(?:\s*%|\s+(?:hundred|thousand|million|billion|trillion|percent)\b)?"
     r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:six|seven|eigh|nine)teen|twenty|thirty|forty|fifty)\b",
     re.IGNORECASE,
 )
-_ORDINARY_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
-_EXPLANATION = re.compile(r"\s*(?:how|why)\b", re.IGNORECASE)
+_ORDINARY_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")  # A number from 1500 to 2099 dates a quantity rather than being one.
+_EXPLANATION = re.compile(r"\s*(?:how|why)\b", re.IGNORECASE)  # "How does it work", "Why".
+# "Marie Curie", "Ludwig van Beethoven", "O’Neill".
 _PERSON = re.compile(r"(?:[A-ZÀ-Ö][\w.’'-]*|\b(?:von|van|de|der|del|di|da|la|le|bin|al|ap)\b)(?:\s+|$)")
 _NO_PERSON = re.compile(
     r"\b(?:January|February|March|April|June|July|August|September|October|November|December|University|College|"
@@ -73,7 +80,7 @@ _PLACE_BEFORE = re.compile(r"\b(?:in|at|near|from|to|of|on)\s+(?:the\s+)?(?:[A-Z
 """Preposition directly before the name of a place."""
 _LARGER_PLACES = re.compile(r"(?:,\s+[A-ZÀ-Ö][\w-]+(?:\s+[A-ZÀ-Ö][\w-]+)*\b(?!\s+\d)){1,3}")
 """Larger places after the name of a place: ", Brussels, Belgium"."""
-_DEMONYM = re.compile(r"(?:ish|ian|ean|ese|ch)$")
+_DEMONYM = re.compile(r"(?:ish|ian|ean|ese|ch)$")  # "English", "Belgian", "French": in "in French" no place.
 _WORD = re.compile(r"[\w’'-]+")
 
 
@@ -93,8 +100,8 @@ def is_factoid_question(question: str) -> bool:
 
 def is_number_question(question: str) -> bool:
     """Return whether a question asks for a number or a date."""
-    asked = question[:_MAX_QUESTION_CHARACTERS]
-    return not _is_explanation(asked) and bool(_HOW_MUCH.search(asked) or _WHEN.search(asked))
+    text = question[:_MAX_QUESTION_CHARACTERS]
+    return not _is_explanation(text) and bool(_HOW_MUCH.search(text) or _WHEN.search(text))
 
 
 def find_short_answer(question: str, sentences: Sequence[tuple[str, str]]) -> ShortAnswer | None:
@@ -102,26 +109,26 @@ def find_short_answer(question: str, sentences: Sequence[tuple[str, str]]) -> Sh
 
     The sentences come best first, each after the title of its document.
     """
-    asked = question[:_MAX_QUESTION_CHARACTERS]
-    kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(asked)), None)
-    if kind is None or _is_explanation(asked) or _is_nested(asked):
+    text = question[:_MAX_QUESTION_CHARACTERS]
+    kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(text)), None)
+    if kind is None or _is_explanation(text) or _is_nested(text):
         return None
-    stems = set(stem_words(_KINDS[kind].sub(" ", asked)))
+    stems = set(stem_words(_KINDS[kind].sub(" ", text)))
     # The sentence or its title must contain the names and numbers of the question.
-    names = " ".join(extract_entity_spellings(asked).values())
-    required = {*stem_words(names), *(stem for stem in stem_words(asked) if stem.isdigit())}
+    names = " ".join(extract_entity_spellings(text).values())
+    required = {*stem_words(names), *(stem for stem in stem_words(text) if stem.isdigit())}
     best: tuple[float, ShortAnswer] | None = None
-    for number, (title, text) in enumerate(sentences):
+    for number, (title, sentence) in enumerate(sentences):
         title_stems = set(stem_words(title))
-        held = title_stems.union(stem_words(text))
-        coverage = len(stems & held) / len(stems) if stems else 0.0
-        if coverage < MIN_TERM_COVERAGE or not required <= held:
+        sentence_stems = title_stems.union(stem_words(sentence))
+        coverage = len(stems & sentence_stems) / len(stems) if stems else 0.0
+        if coverage < MIN_TERM_COVERAGE or not required <= sentence_stems:
             continue
-        for start, answer in _find_candidates(kind, asked, text):
+        for start, answer in _find_candidates(kind, text, sentence):
             answer_stems = set(stem_words(answer))
             if answer_stems <= stems or answer_stems <= title_stems:
                 continue
-            near = _compute_proximity(text, start, start + len(answer), stems, title_stems)
+            near = _compute_proximity(sentence, start, start + len(answer), stems, title_stems)
             score = near + COVERAGE_WEIGHT * coverage
             if best is None or score > best[0]:
                 best = (score, ShortAnswer(answer, number))
@@ -133,12 +140,12 @@ def has_detail(question: str, text: str) -> bool:
 
     A question that does not begin with "how" or "why" is taken to ask for a name.
     """
-    asked = question[:_MAX_QUESTION_CHARACTERS]
-    if _is_explanation(asked):
+    start = question[:_MAX_QUESTION_CHARACTERS]
+    if _is_explanation(start):
         return False
-    if detail := _DATE if _WHEN.search(asked) else _FIGURE if _HOW_MUCH.search(asked) else None:
+    if detail := _DATE if _WHEN.search(start) else _FIGURE if _HOW_MUCH.search(start) else None:
         return bool(detail.search(text))
-    return bool(extract_entity_spellings(text).keys() - extract_entity_spellings(asked).keys())
+    return bool(extract_entity_spellings(text).keys() - extract_entity_spellings(start).keys())
 
 
 def _is_explanation(question: str) -> bool:

@@ -29,9 +29,9 @@ MIN_SENTENCES: Final = 2
 MAX_REPEATED_SHARE: Final = 0.6
 """Maximum share of its sentences that the report may already contain."""
 _NEGATIONS: Final = frozenset(("no", "not", "never", "none", "neither", "cannot", "without"))
-_MIN_OVERLAP: Final = 0.5
-_WHY: Final = re.compile(r"\bwhy\b", re.IGNORECASE)
-_ASKS_WHY: Final = re.compile(r"\s*why\b", re.IGNORECASE)
+_MIN_OVERLAP: Final = 0.5  # "in Lyon, France" and "Lyon" share half of their words.
+_WHY: Final = re.compile(r"\bwhy\b", re.IGNORECASE)  # A question that asks why in a later clause.
+_ASKS_WHY: Final = re.compile(r"\s*why\b", re.IGNORECASE)  # A question that begins with "why".
 
 
 def choose_reasoning_strategy(
@@ -76,7 +76,7 @@ def group_numbers(numbers: Sequence[int]) -> str:
             ranges[-1] = [ranges[-1][0], n]
         else:
             ranges.append([n])
-    return ", ".join("-".join(map(str, one)) for one in ranges)
+    return ", ".join("-".join(map(str, bounds)) for bounds in ranges)
 
 
 class AnswerVotes(NamedTuple):

@@ -33,7 +33,7 @@ MAX_ARGUMENT_DEPTH: Final = 32
 MAX_FAULTS_SHOWN, MAX_FAULT_LENGTH = 4, 200
 """Maximum number of validation errors that are reported to the model, and characters of each."""
 
-_CITED = re.compile(r"\[\s*(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\s*\]")
+_CITED = re.compile(r"\[\s*(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\s*\]")  # "[3]", "[1, 4]", "[2; 5]".
 
 
 class ProposedAction(NamedTuple):
@@ -90,8 +90,8 @@ def normalize_tool_name(name: str) -> str:
 
 def extract_citations(answer: str) -> tuple[int, ...]:
     """Return the distinct passage numbers that an answer cites, in order."""
-    found = (int(number) for group in _CITED.findall(answer) for number in re.split(r"[,;]", group))
-    return tuple(dict.fromkeys(found))
+    numbers = (int(number) for group in _CITED.findall(answer) for number in re.split(r"[,;]", group))
+    return tuple(dict.fromkeys(numbers))
 
 
 def find_answer_fault(answer: str, passages: int) -> str:
@@ -101,8 +101,8 @@ def find_answer_fault(answer: str, passages: int) -> str:
     absent = [number for number in extract_citations(answer) if not 1 <= number <= passages]
     if not absent:
         return ""
-    seen = f"passages 1 to {passages} were seen" if passages else "no passage was seen"
-    return f"The answer cites passage {', '.join(map(str, absent))}, but {seen}. Cite only passages from observations."
+    scope = f"passages 1 to {passages} were seen" if passages else "no passage was seen"
+    return f"The answer cites passage {', '.join(map(str, absent))}, but {scope}. Cite only passages from observations."
 
 
 def build_call_key(tool: str, arguments: ToolArguments) -> str:
@@ -118,15 +118,15 @@ def _validate_call(
     tool: str, model: type[ToolArguments], arguments_text: str, completed_calls: Mapping[str, int]
 ) -> ActionVerdict:
     try:
-        given = json.loads(arguments_text)
+        values = json.loads(arguments_text)
     except (ValueError, RecursionError):  # bare text, or nested too deeply
-        given = None
-    if not isinstance(given, dict):
-        given = {next(iter(model.model_fields)): arguments_text} if arguments_text.strip() else {}
-    if _is_deeper(given, MAX_ARGUMENT_DEPTH):
+        values = None
+    if not isinstance(values, dict):
+        values = {next(iter(model.model_fields)): arguments_text} if arguments_text.strip() else {}
+    if _is_deeper(values, MAX_ARGUMENT_DEPTH):
         return ActionVerdict(error=f"The arguments of `{tool}` are nested too deeply.")
     try:
-        arguments = model.model_validate(given)
+        arguments = model.model_validate(values)
     except ValidationError as error:
         return ActionVerdict(
             error=f"Invalid arguments of `{tool}`: {_describe_faults(error)} {_describe_arguments(model)}"
@@ -139,9 +139,9 @@ def _validate_call(
     return ActionVerdict(tool, arguments)
 
 
-def _is_deeper(given: object, levels: int) -> bool:
+def _is_deeper(value: object, levels: int) -> bool:
     """Return whether nested objects and lists exceed a depth."""
-    inner = given.values() if isinstance(given, dict) else given if isinstance(given, list) else ()
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return bool(inner) and (levels == 0 or any(_is_deeper(item, levels - 1) for item in inner))
 
 

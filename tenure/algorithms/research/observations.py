@@ -28,15 +28,15 @@ class NumberedPassage(NamedTuple):
 
 def format_passages(passages: Sequence[NumberedPassage], topic: str, max_length: int) -> str:
     """Return passages, best first, as short paragraphs of the sentences that share words with the topic of a search."""
-    shown = passages[: max(1, max_length // (MIN_PASSAGE_LENGTH + 1))]
+    selected = passages[: max(1, max_length // (MIN_PASSAGE_LENGTH + 1))]
     paragraphs: list[str] = []
-    left = max_length
-    for index, numbered in enumerate(shown):
-        share = left // (len(shown) - index) - 1
+    remaining = max_length
+    for index, numbered in enumerate(selected):
+        share = remaining // (len(selected) - index) - 1
         opening = f"[{numbered.number}] {shorten(numbered.passage.title, _MAX_TITLE_LENGTH)}: "
         text = _extract_relevant_text(numbered.passage, topic, share - len(opening))
         paragraphs.append(shorten(opening + text, share))
-        left -= len(paragraphs[-1]) + 1
+        remaining -= len(paragraphs[-1]) + 1
     return "\n".join(paragraphs)[:max_length]
 
 
@@ -45,10 +45,10 @@ def _extract_relevant_text(passage: Passage, topic: str, max_length: int) -> str
     sentences = split_sentences(passage.text) if passage.kind == "prose" else ()
     stems = set(stem_words(topic))
     chosen: list[Sentence] = []
-    for sentence in sorted(sentences, key=lambda one: (-len(stems.intersection(stem_words(one.text))), one.start)):
+    for sentence in sorted(sentences, key=lambda item: (-len(stems.intersection(stem_words(item.text))), item.start)):
         if sum(len(other.text) + 1 for other in chosen) + len(sentence.text) <= max_length:
             chosen.append(sentence)
-    joined = " ".join(one.text for one in sorted(chosen, key=lambda one: one.start))
+    joined = " ".join(item.text for item in sorted(chosen, key=lambda item: item.start))
     return joined or " ".join(passage.text.split())
 
 

@@ -15,6 +15,7 @@ MAX_PARTS: Final = 12
 MIN_SHARE: Final = 0.5
 """Minimum share of the content words of a part in one passage that speaks of it."""
 
+# "A, B and C", "A versus B", "between A and B".
 _SEPARATOR: Final = re.compile(
     r"[,;:?()]+|\.\s|\b(?:and|or|than|versus|vs\.?|as well as|between|compared (?:to|with))\b", re.IGNORECASE
 )
@@ -36,11 +37,13 @@ def list_parts(question: str) -> tuple[str, ...]:
 def select_open_parts(parts: Sequence[str], texts: Iterable[str], min_share: float = MIN_SHARE) -> tuple[str, ...]:
     """Return the parts of which no text contains at least `min_share` of the content words."""
     stems = [frozenset(stem_words(text)) for text in texts]
-    asked = ((part, set(stem_words(part))) for part in parts)
-    return tuple(part for part, own in asked if not any(len(own & known) >= min_share * len(own) for known in stems))
+    pairs = ((part, set(stem_words(part))) for part in parts)
+    return tuple(
+        part for part, words in pairs if not any(len(words & other) >= min_share * len(words) for other in stems)
+    )
 
 
 def find_unplanned_parts(question: str, topics: Sequence[str]) -> tuple[str, ...]:
     """Return the sub-questions that neither a topic (heading and question) nor all of them together speak of."""
-    asked = [part for part in list_parts(question) if _SUB_QUESTION.match(part)]
-    return select_open_parts(asked, [*topics, " ".join(topics)])
+    sub_questions = [part for part in list_parts(question) if _SUB_QUESTION.match(part)]
+    return select_open_parts(sub_questions, [*topics, " ".join(topics)])

@@ -27,10 +27,10 @@ def revise_outline(previous: OutlineRevision | None, new_topics: Sequence[Outlin
     earlier = {topic.heading.casefold(): topic for topic in previous.topics} if previous else {}
     topics: list[OutlineTopic] = []
     for topic in new_topics:
-        heading, was = _normalize_whitespace(topic.heading), _normalize_whitespace(topic.renamed_from)
-        known = earlier.get((was or heading).casefold())
-        names = (known.renamed_from, *known.earlier_headings) if known else ()
-        fields = {"heading": heading, "renamed_from": was, "question": _normalize_whitespace(topic.question)}
+        heading, renamed_from = _normalize_whitespace(topic.heading), _normalize_whitespace(topic.renamed_from)
+        existing = earlier.get((renamed_from or heading).casefold())
+        names = (existing.renamed_from, *existing.earlier_headings) if existing else ()
+        fields = {"heading": heading, "renamed_from": renamed_from, "question": _normalize_whitespace(topic.question)}
         topics.append(
             topic.model_copy(update={**fields, "earlier_headings": tuple(dict.fromkeys(filter(None, names)))})
         )
@@ -39,19 +39,19 @@ def revise_outline(previous: OutlineRevision | None, new_topics: Sequence[Outlin
 
 def apply_outline(topics: Sequence[Topic], outline: OutlineRevision) -> OutlineChange:
     """Match the topics of a run with an outline that a user has set."""
-    left = {topic.heading.casefold(): topic for topic in topics}
-    kept: list[Topic] = []
+    existing = {topic.heading.casefold(): topic for topic in topics}
+    revised_topics: list[Topic] = []
     before: dict[str, str] = {}
     for revised in outline.topics:
         names = (name.casefold() for name in (revised.renamed_from, revised.heading, *revised.earlier_headings) if name)
-        known = next((left[name] for name in names if name in left), None)
-        question = revised.question or (known.question if known else revised.heading)
-        topic = known if known and known.question == question else Topic(heading=revised.heading, question=question)
-        kept.append(topic.model_copy(update={"heading": revised.heading}))
-        if known:
-            before[revised.heading] = known.heading
-    gone = tuple(topic.heading for topic in topics if topic.heading not in before.values())
-    return OutlineChange(topics=tuple(kept), previous_headings=before, dropped=gone)
+        former = next((existing[name] for name in names if name in existing), None)
+        question = revised.question or (former.question if former else revised.heading)
+        topic = former if former and former.question == question else Topic(heading=revised.heading, question=question)
+        revised_topics.append(topic.model_copy(update={"heading": revised.heading}))
+        if former:
+            before[revised.heading] = former.heading
+    dropped = tuple(topic.heading for topic in topics if topic.heading not in before.values())
+    return OutlineChange(topics=tuple(revised_topics), previous_headings=before, dropped=dropped)
 
 
 def describe_dropped_topics(change: OutlineChange) -> list[str]:

@@ -120,7 +120,7 @@ def _add_topic(action: PlannedAction, state: SpiralState, max_topics: int, plan:
         plan.rejections.append(f"{refused}: a user has set the outline")
     elif not heading:
         plan.rejections.append("a topic without a heading was not added")
-    elif any(is_same_query(heading, known) for known in (*outline, *state.dropped, *plan.dropped_topics)):
+    elif any(is_same_query(heading, name) for name in (*outline, *state.dropped, *plan.dropped_topics)):
         plan.rejections.append(f"{refused}: the outline has or had it")
     elif len(outline) >= max_topics:
         plan.rejections.append(f"{refused}: the outline has {max_topics} topics and no room")
@@ -147,10 +147,10 @@ def _drop_topic(action: PlannedAction, state: SpiralState, plan: ValidatedPlan) 
 def _add_question(action: PlannedAction, state: SpiralState, plan: ValidatedPlan) -> None:
     question = shorten(" ".join(action.query.split()), MAX_EXPECTED_OUTPUT_LENGTH)
     assumed = shorten(" ".join(action.expected_output.split()), MAX_EXPECTED_OUTPUT_LENGTH)
-    known = [*state.questions_asked, *plan.questions]
-    if not question or any(asked.startswith(question) for asked in known):
+    questions = [*state.questions_asked, *plan.questions]
+    if not question or any(earlier.startswith(question) for earlier in questions):
         plan.rejections.append("a question to the user was not asked: it is empty or was asked before")
-    elif len(known) >= MAX_USER_QUESTIONS:
+    elif len(questions) >= MAX_USER_QUESTIONS:
         plan.rejections.append(f"a question to the user was not asked: {MAX_USER_QUESTIONS} were asked already")
     else:
         plan.questions.append(f"{question}{ASSUMPTION_SEPARATOR}{assumed or 'nothing'}")
@@ -167,9 +167,9 @@ def _add_step(
 ) -> None:
     query, kind = shorten(" ".join(action.query.split()), MAX_QUERY_LENGTH), STEP_KINDS[action.action]
     quoted = f"“{_shorten_quote(query)}”"
-    known = [s.query for s in plan.steps if s.kind in SEARCH_KINDS]
+    queries = [s.query for s in plan.steps if s.kind in SEARCH_KINDS]
     if action.id not in needed:
-        known += [executed.query for executed in state.executed]
+        queries += [executed.query for executed in state.executed]
     names_finding = kind == "read" or (kind == "analyze" and not action.depends_on)
     is_search = kind in SEARCH_KINDS
     of_same_kind = sum((step.kind in SEARCH_KINDS) == is_search for step in plan.steps)
@@ -179,17 +179,17 @@ def _add_step(
         plan.rejections.append(f"{quoted} was not searched: the outline has no topic for it")
     elif names_finding and not 1 <= action.passage <= len(findings):
         plan.rejections.append(f"finding {action.passage} was not read further: there is no such finding")
-    elif kind == "search" and not action.depends_on and any(is_same_query(query, before) for before in known):
+    elif kind == "search" and not action.depends_on and any(is_same_query(query, before) for before in queries):
         plan.rejections.append(f"{quoted} was not searched: it was searched before")
     elif of_same_kind >= (max_searches if is_search else MAX_RESULT_TASKS):
         limit = f"{max_searches} searches" if is_search else "one task with the results of searches"
         plan.rejections.append(f"{quoted} was not executed: a cycle has at most {limit}")
     else:
-        taken = {step.id for step in plan.steps}
-        names = (action.id.strip()[:40], *(f"s{n}" for n in range(len(taken) + 1, 2 * len(taken) + 2)))
+        used_ids = {step.id for step in plan.steps}
+        names = (action.id.strip()[:40], *(f"s{n}" for n in range(len(used_ids) + 1, 2 * len(used_ids) + 2)))
         plan.steps.append(
             PlanStep(
-                id=next(name for name in names if name and name not in taken),
+                id=next(name for name in names if name and name not in used_ids),
                 kind=kind,
                 query=query,
                 topic=_choose_topic(action.target_outline_topic, query, aims),
@@ -212,10 +212,10 @@ def _read_alternative(action: PlannedAction, query: str) -> StepAlternative | No
     return StepAlternative(query=other, strategy=strategy) if other else None
 
 
-def _choose_topic(named: str, query: str, aims: Sequence[TopicState]) -> str:
+def _choose_topic(target: str, query: str, aims: Sequence[TopicState]) -> str:
     """Return the topic of a search: the named one, else the one its words match, else the least covered one."""
     headings = [aim.topic.heading for aim in aims]
-    matching = match_headings(Feedback(text=query, topic=_normalize_heading(named) or None), headings)
+    matching = match_headings(Feedback(text=query, topic=_normalize_heading(target) or None), headings)
     if matching and len(matching) < len(headings):
         return matching[0]
     return min(aims, key=lambda aim: aim.coverage).topic.heading
@@ -257,15 +257,15 @@ def find_cycle(needs: Mapping[N, Collection[N]]) -> tuple[N, ...]:
 
 def _reject_unusable_steps(plan: ValidatedPlan, state: SpiralState, needed: Collection[str]) -> None:
     """Reject steps that have lost the steps they need: work on results without any, and searches made before."""
-    known = [executed.query for executed in state.executed]
+    queries = [executed.query for executed in state.executed]
     reasons: dict[str, str] = {}
     for step in plan.steps:
         if step.kind in NEEDED_RESULTS and not step.depends_on and step.read_passage is None:
             reasons[step.id] = f"was not {NEEDED_RESULTS[step.kind]}: it depends on no step of this plan"
         elif step.kind == "search" and not step.depends_on:
-            if step.id not in needed and any(is_same_query(step.query, before) for before in known):
+            if step.id not in needed and any(is_same_query(step.query, before) for before in queries):
                 reasons[step.id] = "was not searched: it was searched before"
-            known.append(step.query)
+            queries.append(step.query)
     if not reasons:
         return
     plan.rejections += [f"“{_shorten_quote(s.query)}” {reasons[s.id]}" for s in plan.steps if s.id in reasons]

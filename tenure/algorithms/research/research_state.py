@@ -89,10 +89,10 @@ def apply_outline_change(state: SpiralState, change: OutlineChange, number: int)
 
 def align_topics(topics: Sequence[TopicState], change: OutlineChange) -> tuple[TopicState, ...]:
     """Return topic states for the topics of an outline, with the findings of existing topics."""
-    known = {aim.topic.heading: aim for aim in topics}
+    aim_by_heading = {aim.topic.heading: aim for aim in topics}
     aligned: list[TopicState] = []
     for topic in change.topics:
-        aim = known.get(change.previous_headings.get(topic.heading, ""), TopicState(topic=topic))
+        aim = aim_by_heading.get(change.previous_headings.get(topic.heading, ""), TopicState(topic=topic))
         # A new question has parts of its own.
         open_parts = aim.open_parts if aim.topic.question == topic.question else None
         aligned.append(aim.model_copy(update={"topic": topic, "open_parts": open_parts}))
@@ -137,7 +137,7 @@ def record_queries(state: SpiralState, executed: Sequence[ExecutedQuery]) -> Spi
 def rename_query(state: SpiralState, planned: str, query: str) -> SpiralState:
     """Return the state with the query of a step of this cycle as it was executed, with inserted names."""
     executed = list(state.executed)
-    planned_at = [n for n, one in enumerate(executed) if (one.cycle, one.query) == (state.cycle, planned)]
+    planned_at = [n for n, item in enumerate(executed) if (item.cycle, item.query) == (state.cycle, planned)]
     if planned_at:
         last = planned_at[-1]
         executed[last] = executed[last].model_copy(update={"query": query})
@@ -151,12 +151,12 @@ def record_decisive(state: SpiralState, topic: str, result: SubagentResult, *, i
     whole is often low: in a run by hand the answers to four such requests did not reach the writer.
     """
     best = result.candidates[:REQUESTED_PASSAGES] if is_requested else ()
-    named = (one for one in result.candidates if one.is_cited or is_computed(one.passage))
-    passages = {candidate.passage.chunk: candidate.passage for candidate in (*named, *best)}
+    used = (item for item in result.candidates if item.is_cited or is_computed(item.passage))
+    passages = {item.passage.chunk: item.passage for item in (*used, *best)}
     if not passages:
         return state
-    known = {passage.chunk: passage for passage in state.decisive.get(topic, ())}
-    return state.model_copy(update={"decisive": {**state.decisive, topic: tuple((known | passages).values())}})
+    earlier = {passage.chunk: passage for passage in state.decisive.get(topic, ())}
+    return state.model_copy(update={"decisive": {**state.decisive, topic: tuple((earlier | passages).values())}})
 
 
 def compute_tool_share(state: SpiralState, effort: ResearchEffort) -> int | None:
@@ -166,16 +166,16 @@ def compute_tool_share(state: SpiralState, effort: ResearchEffort) -> int | None
     """
     if effort.tool_answers is None:
         return None
-    left = effort.tool_answers - state.tool_answers
-    return max(left // 2, min(left, MIN_TASK_ANSWERS)) if left >= MIN_TOOL_ANSWERS else 0
+    remaining = effort.tool_answers - state.tool_answers
+    return max(remaining // 2, min(remaining, MIN_TASK_ANSWERS)) if remaining >= MIN_TOOL_ANSWERS else 0
 
 
 def record_result_counts(state: SpiralState, result: SubagentResult) -> SpiralState:
     """Return the state with the number of passages that each query found, and with the evidence on positions."""
-    found = Counter(candidate.query for candidate in result.candidates)
+    passage_counts = Counter(candidate.query for candidate in result.candidates)
     executed = (
-        query.model_copy(update={"found": found[query.query]})
-        if query.cycle == state.cycle and query.query in found
+        query.model_copy(update={"found": passage_counts[query.query]})
+        if query.cycle == state.cycle and query.query in passage_counts
         else query
         for query in state.executed
     )
@@ -183,10 +183,10 @@ def record_result_counts(state: SpiralState, result: SubagentResult) -> SpiralSt
     return state.model_copy(update={"executed": tuple(executed), "positions": positions})
 
 
-def merge_positions(known: Sequence[PositionEvidence], new: Sequence[PositionEvidence]) -> tuple[PositionEvidence, ...]:
+def merge_positions(old: Sequence[PositionEvidence], new: Sequence[PositionEvidence]) -> tuple[PositionEvidence, ...]:
     """Return the evidence on each position once, with the passages of all tasks that searched for it."""
     merged: dict[str, PositionEvidence] = {}
-    for evidence in (*known, *new):
+    for evidence in (*old, *new):
         before = merged.get(evidence.position)
         merged[evidence.position] = _merge_sides(before, evidence) if before else evidence
     return tuple(merged.values())[:MAX_POSITIONS]
@@ -194,10 +194,10 @@ def merge_positions(known: Sequence[PositionEvidence], new: Sequence[PositionEvi
 
 def _merge_sides(a: PositionEvidence, b: PositionEvidence) -> PositionEvidence:
     """Return the evidence of two searches for one position; a passage keeps the side that it was given first."""
-    sided = {one.passage.chunk for one in (*a.supporting, *a.contradicting)}
+    sided = {item.passage.chunk for item in (*a.supporting, *a.contradicting)}
     return a.model_copy(
         update={
-            side: (*ours, *(one for one in theirs if one.passage.chunk not in sided))[:MAX_PASSAGES_PER_SIDE]
+            side: (*ours, *(item for item in theirs if item.passage.chunk not in sided))[:MAX_PASSAGES_PER_SIDE]
             for side, ours, theirs in (
                 ("supporting", a.supporting, b.supporting),
                 ("contradicting", a.contradicting, b.contradicting),
@@ -210,8 +210,8 @@ def _merge_sides(a: PositionEvidence, b: PositionEvidence) -> PositionEvidence:
 def describe_positions(positions: Sequence[PositionEvidence]) -> tuple[str, ...]:
     """Return for each position the number of passages for it and against it, in words."""
     return tuple(
-        f"“{one.position}”: {len(one.supporting)} for, {len(one.contradicting)} against, {one.neutral} neutral"
-        for one in positions
+        f"“{item.position}”: {len(item.supporting)} for, {len(item.contradicting)} against, {item.neutral} neutral"
+        for item in positions
     )
 
 
@@ -261,11 +261,11 @@ def _extend_topic(state: TopicState, analysis: AnalysisReply, limit: int) -> Top
     merged = _deduplicate((*state.passages, *new))
     before = {p.chunk for p in state.passages}
     led = sorted((p for p in merged if is_linked(p)), key=lambda p: (p.chunk not in before, p.graph_rank or 0, p.chunk))
-    places = {p.chunk for p in led[: int(limit * MAX_LINKED_SHARE)]}
+    chosen = {p.chunk for p in led[: int(limit * MAX_LINKED_SHARE)]}
     covering = select_covering_passages(merged, len(merged))
-    places.update([p.chunk for p in covering if p.chunk not in places][: limit - len(places)])
-    kept = tuple(p for p in covering if p.chunk in places)
-    return state.model_copy(update={"passages": kept, "coverage": round(compute_coverage(kept), 4)})
+    chosen.update([p.chunk for p in covering if p.chunk not in chosen][: limit - len(chosen)])
+    selected = tuple(p for p in covering if p.chunk in chosen)
+    return state.model_copy(update={"passages": selected, "coverage": round(compute_coverage(selected), 4)})
 
 
 def _alternate_topic(
@@ -275,12 +275,12 @@ def _alternate_topic(
     heading = state.topic.heading
     findings = [finding for finding in analysis.accepted if finding.topic == heading]
     earlier = sum(query.cycle < cycle and query.topic == heading for query in executed)
-    kept = _alternate_queries(state.passages, findings, limit, earlier)
+    selected = _alternate_queries(state.passages, findings, limit, earlier)
     return state.model_copy(
         update={
             "open_parts": analysis.open_parts.get(heading, state.open_parts),
-            "passages": kept,
-            "coverage": round(compute_coverage(kept), 4),
+            "passages": selected,
+            "coverage": round(compute_coverage(selected), 4),
         }
     )
 
@@ -313,18 +313,18 @@ def _deduplicate(passages: Iterable[PassageRef]) -> list[PassageRef]:
 def _keep_newest(entries: Sequence[E], size: Callable[[E], int], max_length: int) -> tuple[E, ...]:
     """Return the last entries whose total size does not exceed `max_length`."""
     sums = accumulate(size(entry) + ENTRY_OVERHEAD for entry in reversed(entries))
-    kept = sum(1 for total in sums if total <= max_length)
-    return tuple(entries[len(entries) - kept :])
+    count = sum(1 for total in sums if total <= max_length)
+    return tuple(entries[len(entries) - count :])
 
 
 def add_latent_topics(state: SpiralState, topics: Sequence[LatentTopic]) -> SpiralState:
     """Return the state with topics that sources suggest and that the outline does not contain."""
-    known = [*(aim.topic.heading for aim in state.topics), *state.dropped]
-    kept: list[LatentTopic] = []
+    headings = [*(aim.topic.heading for aim in state.topics), *state.dropped]
+    latent: list[LatentTopic] = []
     for topic in (*state.latent_topics, *topics):
-        if not any(is_same_query(topic.heading, name) for name in [*known, *(t.heading for t in kept)]):
-            kept.append(topic)
-    return state.model_copy(update={"latent_topics": tuple(kept[-MAX_LATENT_TOPICS:])})
+        if not any(is_same_query(topic.heading, name) for name in [*headings, *(t.heading for t in latent)]):
+            latent.append(topic)
+    return state.model_copy(update={"latent_topics": tuple(latent[-MAX_LATENT_TOPICS:])})
 
 
 def format_new_feedback(feedback: Sequence[Feedback], known_count: int) -> tuple[str, ...]:
@@ -343,12 +343,12 @@ def record_feedback_queries(state: SpiralState, feedback: Sequence[Feedback], st
         if new := [shorten(step.query, MAX_HEADING_LENGTH) for step in steps if words & stems[step.query]]:
             queries = dict.fromkeys((*queries_by_feedback.get(entry.text, ()), *new))
             queries_by_feedback[entry.text] = tuple(queries)[-MAX_QUERIES_PER_FEEDBACK:]
-    kept = _keep_newest(
+    newest = _keep_newest(
         tuple(queries_by_feedback.items()),
         lambda item: sum(map(len, (item[0], *item[1]))),
         MAX_FEEDBACK_HISTORY_LENGTH,
     )
-    return state.model_copy(update={"feedback_queries": dict(kept)})
+    return state.model_copy(update={"feedback_queries": dict(newest)})
 
 
 def count_cycles(count: int) -> str:
@@ -388,9 +388,9 @@ def list_open_points(state: SpiralState) -> tuple[str, ...]:
 
 def append_log(lines: Sequence[str], line: str) -> tuple[str, ...]:
     """Append a line to a log; a long log keeps its beginning and its end."""
-    whole = [*lines, shorten(line, MAX_NOTE_LENGTH)]
+    log = [*lines, shorten(line, MAX_NOTE_LENGTH)]
     half = MAX_NOTES // 2
-    return tuple(whole if len(whole) <= MAX_NOTES else [*whole[:half], *whole[-half:]])
+    return tuple(log if len(log) <= MAX_NOTES else [*log[:half], *log[-half:]])
 
 
 def merge_fallbacks(records: Iterable[FallbackRecord]) -> tuple[FallbackRecord, ...]:

@@ -11,6 +11,7 @@ from tenure.contracts.research.tools import McpResource, McpTool
 MAX_RESOURCES, MAX_RESOURCE_LENGTH = 40, 300
 """Maximum number of tables and offers of servers that a plan lists, and characters of each."""
 
+# "How many orders …", "revenue by month", "the highest price".
 _FIGURE: Final = re.compile(
     r"\b(?:how many|how much|number of|count of|totals?|sum|average|(?:the|a) mean|median|highest|lowest|largest|"
     r"smallest|maximum|minimum|fastest|slowest|grew|growth|per (?:day|week|month|quarter|year)|"
@@ -31,6 +32,6 @@ def list_resources(
     lines = (
         *(f"table {table.name}: {', '.join(column.name for column in table.columns)}" for table in tables),
         *(f"tool {tool.name} of the server {tool.server}: {tool.description}" for tool in tools),
-        *(f"resource {one.uri} of the server {one.server}: {one.title}" for one in resources),
+        *(f"resource {resource.uri} of the server {resource.server}: {resource.title}" for resource in resources),
     )
     return tuple(shorten(" ".join(line.split()), MAX_RESOURCE_LENGTH) for line in lines[:MAX_RESOURCES])

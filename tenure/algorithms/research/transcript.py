@@ -32,8 +32,8 @@ def append_step(
     room = max_tokens - int(max_tokens * SUMMARY_SHARE)
     while len(steps) > 1 and sum(map(estimate_step_tokens, steps)) > room:
         gist.append(_summarize_step(steps.pop(0), task))
-    kept = _trim_summary(gist, max_tokens - sum(map(estimate_step_tokens, steps)))
-    return Transcript(summaries=tuple(kept), omitted=transcript.omitted + len(gist) - len(kept), steps=tuple(steps))
+    lines = _trim_summary(gist, max_tokens - sum(map(estimate_step_tokens, steps)))
+    return Transcript(summaries=tuple(lines), omitted=transcript.omitted + len(gist) - len(lines), steps=tuple(steps))
 
 
 def estimate_step_tokens(step: ReactStep) -> int:
@@ -66,15 +66,15 @@ def _summarize_step(step: ReactStep, task: str) -> str:
 
 def _trim_summary(gist: list[str], max_tokens: int) -> list[str]:
     """Return the lines within a token limit; the oldest ones lose their result first and are then removed."""
-    kept = list(gist)
-    tokens = sum(map(estimate_tokens, kept))
-    for at, line in enumerate(kept):
+    lines = list(gist)
+    tokens = sum(map(estimate_tokens, lines))
+    for at, line in enumerate(lines):
         if tokens <= max_tokens:
             break
-        kept[at] = line.partition(ARROW)[0]
-        tokens += estimate_tokens(kept[at]) - estimate_tokens(line)
+        lines[at] = line.partition(ARROW)[0]
+        tokens += estimate_tokens(lines[at]) - estimate_tokens(line)
     removed = 0
-    while removed < len(kept) and tokens > max_tokens:
-        tokens -= estimate_tokens(kept[removed])
+    while removed < len(lines) and tokens > max_tokens:
+        tokens -= estimate_tokens(lines[removed])
         removed += 1
-    return kept[removed:]
+    return lines[removed:]

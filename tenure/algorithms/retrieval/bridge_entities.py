@@ -10,8 +10,9 @@ from tenure.algorithms.text.grammar.subjects import list_clauses
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import STOP_WORDS, split_sentences, stem_words
 
+# "Marie Curie", "Bank of England", at most four words.
 _NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+(?:(?:of|the|de|van|von|and)\s+)?[A-Z][\w'’-]+){0,3}")
-_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")  # "read-only", "isn't", "v2.1".
 _ARTICLE = re.compile(r"\b(?:the|an?)\s+$", re.IGNORECASE)
 """Article before the words that a name replaces."""
 MAX_NAME_CHARACTERS = 80
@@ -39,13 +40,13 @@ def find_bridge_entities(
     square root of the passage's rank; a single word has half the weight. A title counts with its whole passage.
     """
     question_stems = frozenset(stem_words(question))
-    known = question_stems | {stem for query in previous_queries for stem in stem_words(query)}
+    known_stems = question_stems | {stem for query in previous_queries for stem in stem_words(query)}
     best: dict[str, tuple[float, str, frozenset[str]]] = {}
     for rank, passage in enumerate(passages, 1):
         for name, covered in _find_names(question_stems, passage):
             weight = len(covered) / rank**0.5 * (1.0 if " " in name else _SINGLE_WORD_WEIGHT)
             key = normalize_name(name)
-            if (key not in best or weight > best[key][0]) and weight > 0 and set(stem_words(name)) - known:
+            if (key not in best or weight > best[key][0]) and weight > 0 and set(stem_words(name)) - known_stems:
                 best[key] = (weight, name, covered)
     ordered = sorted(best.values(), key=lambda candidate: (-candidate[0], candidate[1]))
     return [BridgeEntity(name, _build_query(question, name, covered), covered) for _, name, covered in ordered]
@@ -75,14 +76,14 @@ def _build_query(question: str, name: str, words_with_name: frozenset[str]) -> s
     covered = words_with_name | set(stem_words(name))
     words = list(_WORD.finditer(question))
     stems = [set(stem_words(word.group())) for word in words]
-    described = [n for n, own in enumerate(stems) if own & covered]
-    is_open = any(own - covered for own in stems)
-    if is_open and described and not any(own - covered for own in stems[described[0] : described[-1] + 1]):
+    described = [n for n, term in enumerate(stems) if term & covered]
+    is_open = any(term - covered for term in stems)
+    if is_open and described and not any(term - covered for term in stems[described[0] : described[-1] + 1]):
         first, last = words[described[0]].start(), words[described[-1]].end()
         return f"{_ARTICLE.sub('', question[:first])}{name}{question[last:]}"
     clause = max(list_clauses(question), key=lambda text: len(set(stem_words(text)) - covered))
     parts = [(word, set(stem_words(word.group()))) for word in _WORD.finditer(clause)]
-    open_words = [n for n, (_, own) in enumerate(parts) if own - covered]
+    open_words = [n for n, (_, term) in enumerate(parts) if term - covered]
     if not open_words:
         return f"{name}: {clause}"
     first = open_words[0]

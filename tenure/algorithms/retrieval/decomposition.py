@@ -35,7 +35,7 @@ def decompose_question(question: str) -> tuple[QuestionPart, ...]:
     Every part has a content word, and all content words of the question occur in the parts. If that is not certain, the
     question is the only part.
     """
-    whole = (QuestionPart(shorten(" ".join(question.split()), MAX_SUB_QUESTION_CHARACTERS)),)
+    undivided = (QuestionPart(shorten(" ".join(question.split()), MAX_SUB_QUESTION_CHARACTERS)),)
     linked = _link_clauses(question)
     if len(linked) == 1:
         parts = _decompose_comparison(linked[0].question)
@@ -44,7 +44,7 @@ def decompose_question(question: str) -> tuple[QuestionPart, ...]:
         if len(parts) > MAX_SUB_QUESTIONS:
             parts = tuple(linked) if len(linked) < MAX_SUB_QUESTIONS else _join_tail(linked)
     if any(len(part.question) > MAX_SUB_QUESTION_CHARACTERS for part in parts):
-        return whole
+        return undivided
     return parts
 
 
@@ -56,15 +56,15 @@ def _link_clauses(question: str) -> list[QuestionPart]:
     """
     has_subject = bool(find_subject(question))
     parts: list[QuestionPart] = []
-    asked: list[str] = []
+    texts: list[str] = []
     for clause in split_clauses(question):
         refers = bool(parts) and not clause.context and find_reference(clause.text)
-        needed = next((n for n in range(len(asked), 0, -1) if refers and is_follow_up(clause.text, asked[n - 1])), 0)
+        needed = next((n for n in range(len(texts), 0, -1) if refers and is_follow_up(clause.text, texts[n - 1])), 0)
         if refers and not needed and not has_subject:
             parts[-1] = parts[-1]._replace(question=f"{parts[-1].question} {clause.question}")
         elif clause.question.casefold() not in (part.question.casefold() for part in parts):
             parts.append(QuestionPart(clause.question, (needed,) if needed else ()))
-            asked.append(clause.text)
+            texts.append(clause.text)
     is_certain = all(stem_words(part.question) for part in parts)
     return parts if is_certain else [QuestionPart(" ".join(question.split()))]
 
@@ -82,9 +82,9 @@ def decompose_into_standalone_parts(question: str) -> tuple[QuestionPart, ...]:
 
 def _join_tail(parts: Sequence[QuestionPart]) -> tuple[QuestionPart, ...]:
     """Join the parts beyond the maximum number into the last one."""
-    kept, tail = parts[: MAX_SUB_QUESTIONS - 1], parts[MAX_SUB_QUESTIONS - 1 :]
-    needs = {number for part in tail for number in part.needs if number <= len(kept)}
-    return (*kept, QuestionPart(" ".join(part.question for part in tail), tuple(sorted(needs))))
+    head, tail = parts[: MAX_SUB_QUESTIONS - 1], parts[MAX_SUB_QUESTIONS - 1 :]
+    needs = {number for part in tail for number in part.needs if number <= len(head)}
+    return (*head, QuestionPart(" ".join(part.question for part in tail), tuple(sorted(needs))))
 
 
 def _flatten(groups: list[tuple[tuple[QuestionPart, ...], tuple[int, ...]]]) -> tuple[QuestionPart, ...]:
@@ -94,22 +94,22 @@ def _flatten(groups: list[tuple[tuple[QuestionPart, ...], tuple[int, ...]]]) -> 
     for group, needed in groups:
         numbers: list[int] = []
         for part in group:
-            known = next((n for n, other in enumerate(parts, 1) if other.question == part.question), 0)
-            if not known:
+            existing = next((n for n, other in enumerate(parts, 1) if other.question == part.question), 0)
+            if not existing:
                 needs = tuple(numbers[n - 1] for n in part.needs) or tuple(last[n - 1] for n in needed)
                 parts.append(QuestionPart(part.question, needs))
-            numbers.append(known or len(parts))
+            numbers.append(existing or len(parts))
         last.append(numbers[-1])
     return tuple(parts)
 
 
 def _decompose_comparison(question: str) -> tuple[QuestionPart, ...]:
     """Decompose a comparison into questions on both sides and on the difference; any other question is returned."""
-    whole = (QuestionPart(question),)
+    undivided = (QuestionPart(question),)
     has_rest = has_several_clauses(question) or _CONTINUED.search(mask_text(question))
     pair = None if has_rest else extract_compared_items(question)
     if not pair or not _are_comparable(*pair):
-        return whole
+        return undivided
     a, b = pair
     criteria = extract_criteria(question)[:2]
     if criteria:
@@ -124,15 +124,15 @@ def _decompose_comparison(question: str) -> tuple[QuestionPart, ...]:
         *map(QuestionPart, sides),
         *(QuestionPart(text, (n, n + compared)) for n, text in enumerate(differences, 1)),
     )
-    return parts if _covers([*sides, *differences], question) else whole
+    return parts if _covers([*sides, *differences], question) else undivided
 
 
 def _are_comparable(a: str, b: str) -> bool:
     """Return whether both sides are complete: neither a list nor a reference, and with the same kind of complement."""
     if any(re.search(r"\s(?:and|or|vs|versus)\s|,", mask_text(side)) or find_reference(side) for side in (a, b)):
         return False
-    left, right = (next((word for word in side.lower().split() if word in PREPOSITIONS), "") for side in (a, b))
-    return left == right and bool(stem_words(a)) and bool(stem_words(b))
+    first, second = (next((word for word in side.lower().split() if word in PREPOSITIONS), "") for side in (a, b))
+    return first == second and bool(stem_words(a)) and bool(stem_words(b))
 
 
 def _conjugate(noun: str) -> str:

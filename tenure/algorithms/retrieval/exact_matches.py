@@ -16,7 +16,7 @@ from tenure.algorithms.text.term_lookup import compile_term_pattern
 # "auth-url", "rust_dependency_map", "forwardedHeaders.insecure", "0.9.1", "QoS" and all text in backticks.
 _CODE_SPAN = re.compile(r"`([^`]{2,80})`")
 _IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+(?:[-_./:]\w+)+|\d+(?:\.\d+)+|[A-Z]+[a-z]*[A-Z]\w*|[a-z]+[A-Z]\w*)(?!\w)")
-MAX_IDENTIFIERS: Final = 8
+MAX_IDENTIFIERS: Final = 8  # A question names a few; pasted code has hundreds.
 _CONTEXT_WEIGHT: Final = 0.5
 """Weight of a word that is in the passage and not in its best line."""
 _LONG_LINE_CHARACTERS: Final = 300
@@ -38,13 +38,13 @@ def list_identifiers(text: str) -> tuple[str, ...]:
     return tuple({name.casefold(): name for name in (*spans, *others)}.values())[:MAX_IDENTIFIERS]
 
 
-def match_texts(wanted: str, texts: Mapping[str, tuple[str, str]]) -> dict[str, TextMatch]:
+def match_texts(query: str, texts: Mapping[str, tuple[str, str]]) -> dict[str, TextMatch]:
     """Compare texts (by id, with title and headings before each) with what is looked for.
 
     A word counts the more, the fewer of the texts have it.
     """
-    identifiers = list_identifiers(wanted)
-    stems = frozenset(stem_words(wanted)).difference(identifiers)
+    identifiers = list_identifiers(query)
+    stems = frozenset(stem_words(query)).difference(identifiers)
     units_by_text = {
         name: [
             stems.intersection(stem_words(unit)).union(i for i in identifiers if compile_term_pattern(i).search(unit))
@@ -53,7 +53,7 @@ def match_texts(wanted: str, texts: Mapping[str, tuple[str, str]]) -> dict[str, 
         for name, (context, text) in texts.items()
     }
     terms = {name: frozenset().union(*units) for name, units in units_by_text.items()}
-    counts = Counter(term for own in terms.values() for term in own)
+    counts = Counter(term for text_terms in terms.values() for term in text_terms)
     weights = {term: math.log(1 + len(texts) / count) for term, count in counts.items()}
     rarest = math.log(1 + len(texts))
     total = sum(weights.get(term, rarest) for term in (*stems, *identifiers)) or 1.0

@@ -50,7 +50,7 @@ _FLAW_DESCRIPTIONS: Final[dict[PageFlaw, str]] = {
     "instructions": "it contains instructions to language models (prompt injection)",
 }
 
-_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # Kana, Chinese characters and Hangul.
 
 
 class PageAssessment(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 DAMPING = 0.5
 """Probability to follow a link instead of restarting; a quarter of the walk gets two links away from the start."""
-_ITERATIONS = 30
+_ITERATIONS = 30  # With a damping of 0.5 the rest of the walk is 0.5^30, below 1e-9.
 
 N = TypeVar("N")
 

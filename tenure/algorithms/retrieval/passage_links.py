@@ -19,7 +19,7 @@ _NAME_RESTART_WEIGHT = 1.0
 """Restart weight of the entities in a question, relative to the best passages of the other retrievers."""
 _PHRASE_RESTART_WEIGHT = 0.3
 """Restart weight of passages with a noun phrase of the question."""
-_SHARPNESS = 2
+_SHARPNESS = 2  # Squared scores: a passage with half of the best score has a quarter of its weight.
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class EntityPassages:
 
 
 def compute_restart_weights(
-    best: Mapping[str, float], named: Mapping[str, EntityPassages], phrases: Mapping[str, EntityPassages]
+    best: Mapping[str, float], named_entities: Mapping[str, EntityPassages], phrases: Mapping[str, EntityPassages]
 ) -> dict[str, float]:
     """Return the restart weight of each passage.
 
@@ -60,7 +60,7 @@ def compute_restart_weights(
     """
     total = sum(score**_SHARPNESS for score in best.values())
     weights = {passage: score**_SHARPNESS / total for passage, score in best.items() if score > 0}
-    for name, entity in named.items():
+    for name, entity in named_entities.items():
         if 0 < len(entity.title_passages) <= MAX_PASSAGES_PER_NAME:
             weight = _NAME_RESTART_WEIGHT * math.sqrt(len(name.split())) / _compute_commonness(entity)
             for passage in entity.title_passages:

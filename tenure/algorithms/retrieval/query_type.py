@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from tenure.contracts.run.run import QueryType
 
-MIN_CONCLUSIVE_HITS: Final = 2
+MIN_CONCLUSIVE_HITS: Final = 2  # "What is the cause of rust?" has one hit of two types.
 
 MAX_QUESTION_CHARACTERS: Final = 2_000
 """Characters of a question that patterns read; text pasted after the question is ignored."""

@@ -40,7 +40,7 @@ def assess_findings(
     relevance: NDArray[np.float32],
     target_topics: Sequence[int],
     exempt: Sequence[bool],
-    known: Vectors,
+    accepted: Vectors,
     min_relevance: float,
     min_novelty: float,
     computed: Sequence[bool] = (),
@@ -52,17 +52,17 @@ def assess_findings(
         relevance: normalised relevance of each candidate to each of m topics, shape (n, m).
         target_topics: index of the topic for which each candidate was searched.
         exempt: whether each candidate was found through links or computed, and so needs no similarity to a topic.
-        known: unit vectors of the findings accepted so far, shape (k, d); k may be 0.
+        accepted: unit vectors of the findings accepted so far, shape (k, d); k may be 0.
         min_relevance: threshold τ_r.
         min_novelty: threshold τ_n.
         computed: whether each candidate was computed, and only has to differ from earlier findings; none if empty.
     """
-    nearest = (vectors @ known.T).max(axis=1) if len(known) else np.zeros(len(vectors), dtype=np.float32)
+    nearest = (vectors @ accepted.T).max(axis=1) if len(accepted) else np.zeros(len(vectors), dtype=np.float32)
     best = relevance.argmax(axis=1)
     # A candidate keeps its own topic unless another one is clearly nearer.
     topics = [
-        own if row[own] >= MIN_OWN_TOPIC_SHARE * row[first] else int(first)
-        for row, own, first in zip(relevance, target_topics, best, strict=True)
+        target if row[target] >= MIN_OWN_TOPIC_SHARE * row[first] else int(first)
+        for row, target, first in zip(relevance, target_topics, best, strict=True)
     ]
     fit = np.asarray([row[topic] for row, topic in zip(relevance, topics, strict=True)], dtype=np.float32)
     verdicts: dict[int, FindingAssessment] = {}

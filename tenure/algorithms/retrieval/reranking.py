@@ -22,6 +22,7 @@ from tenure.algorithms.retrieval.score_fusion import scale_min_max
 from tenure.algorithms.text.dates import parse_date_range
 from tenure.algorithms.text.passage import Vectors
 
+# The host of "https://user@example.org:8080/path".
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/?#@]*@)?([^/?#:]+)", re.IGNORECASE)
 
 
@@ -131,5 +132,5 @@ def order_candidates(scores: Sequence[float], vectors: Vectors, diversity: float
     The diversity is the weight of the dissimilarity of unit vectors, shape (n, d), to the preceding candidates.
     """
     if not diversity:
-        return sorted(range(len(scores)), key=lambda place: -scores[place])
+        return sorted(range(len(scores)), key=lambda index: -scores[index])
     return select_by_mmr(scores, vectors, len(scores), trade_off=1 - diversity, max_similarity=float("inf"))

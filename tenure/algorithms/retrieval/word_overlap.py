@@ -32,9 +32,9 @@ def measure_foreign_overlap(question: str, text: str) -> float:
 
 def measure_overlap(question: str, text: str) -> float:
     """Return the share of the question's terms, by weight, that a text contains."""
-    asked, stated = weigh_words(question), weigh_words(text)
-    total = sum(asked.values())
-    return sum(weight for term, weight in asked.items() if term in stated) / total if total else 0.0
+    question_terms, text_terms = weigh_words(question), weigh_words(text)
+    total = sum(question_terms.values())
+    return sum(weight for term, weight in question_terms.items() if term in text_terms) / total if total else 0.0
 
 
 @lru_cache(maxsize=512)

@@ -11,14 +11,20 @@ from dataclasses import dataclass
 
 from tenure.algorithms.text.sentences import stem_words
 
+# "```python … ```", "~~~ … ~~~", and a block that the text ends without closing.
 _FENCE = re.compile(r"^([`~]{3,}+)[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+# Lines with four blanks or a tab before them, and the blank lines between them.
 _INDENTED = re.compile(r"(?:^(?: {4}|\t)[^\n]*\n?(?:[ \t]*\n)*)+", re.MULTILINE)
+# The start of "def", "class", "import" or a decorator at the margin.
 _TOP_LEVEL = re.compile(r"^(?=@|def |async def |class |import |from )", re.MULTILINE)
 _PYTHON = ("", "py", "python", "python3")
+# ">>> add(1, 2)" with "3" on the next line.
 _PROMPT = re.compile(r"^[ \t]*>>> ?(?P<call>\w+\(.*\))[ \t]*\n[ \t]*(?P<result>(?!>>>)\S[^\n]*)", re.MULTILINE)
+# "`add(1, 2)` returns `3`", "add(1, 2) == 3".
 _STATED_RESULT = re.compile(
     r"(?P<call>\b\w+\([^()\n]*\))`?\s*(?:==|=>|->|→|returns|gives|is)\s*`?(?=(?P<result>[^\n`;]+))"
 )
+# "`add`", "add(1, 2)", "a function named add_all".
 _FUNCTION_NAME = re.compile(
     r"`(\w+)(?:\([^`]*\))?`|\b([a-z_]\w*)\([^)]*\)|\bfunction\s+(?:named|called)?\s*([a-z]\w*_\w+)\b"
 )
@@ -56,7 +62,7 @@ def list_definitions(code: str) -> tuple[str, ...]:
 def extract_python_blocks(text: str) -> Iterator[str]:
     """Yield the Python blocks of a text that define something: fenced blocks, indented blocks, or the whole text."""
     fenced = [body for _, language, body in _FENCE.findall(text) if language.lower() in _PYTHON]
-    indented = [textwrap.dedent(found.group()) for found in _INDENTED.finditer(_FENCE.sub("\n", text))]
+    indented = [textwrap.dedent(match.group()) for match in _INDENTED.finditer(_FENCE.sub("\n", text))]
     for block in (text,) if list_definitions(text) else (*fenced, *indented):
         piece = textwrap.dedent(block).strip("\n") + "\n"
         # Of a piece that does not parse, the top-level parts that do: a chunk may end inside a definition.
@@ -89,13 +95,13 @@ def _list_attributes(nodes: Iterable[ast.AST], module: str) -> list[str]:
 
 def extract_function_names(question: str) -> tuple[str, ...]:
     """Extract the function names of a request: in backticks, as calls, or after the word "function"."""
-    return tuple(dict.fromkeys(next(name for name in found if name) for found in _FUNCTION_NAME.findall(question)))
+    return tuple(dict.fromkeys(next(name for name in groups if name) for groups in _FUNCTION_NAME.findall(question)))
 
 
-def rank_code(wanted: Sequence[str], question: str, candidates: Iterable[str]) -> list[str]:
+def rank_code(requested: Sequence[str], question: str, candidates: Iterable[str]) -> list[str]:
     """Return the code blocks that match a request, best match first.
 
-    A block matches if it defines a wanted name. Without wanted names, it matches if all words of a defined name occur
+    A block matches if it defines a requested name. Without such names, it matches if all words of a defined name occur
     in the question. The number of words shared with the question breaks ties.
     """
     stems = set(stem_words(question))
@@ -103,7 +109,8 @@ def rank_code(wanted: Sequence[str], question: str, candidates: Iterable[str]) -
     def compute_score(code: str) -> tuple[int, int]:
         names = list_definitions(code)
         described = (set(stem_words(name.replace("_", " "))) for name in names)
-        hits = (name in names for name in wanted) if wanted else (bool(own) and own <= stems for own in described)
+        by_words = (bool(words) and words <= stems for words in described)
+        hits = (name in names for name in requested) if requested else by_words
         return sum(hits), len(stems & set(stem_words(code)))
 
     scored = [(compute_score(code), code) for code in dict.fromkeys(candidates)]
@@ -112,8 +119,8 @@ def rank_code(wanted: Sequence[str], question: str, candidates: Iterable[str]) -
 
 def extract_examples(text: str) -> tuple[CodeExample, ...]:
     """Extract usage examples: interactive sessions, and calls with a stated result."""
-    found = [_parse_example(match) for pattern in (_PROMPT, _STATED_RESULT) for match in pattern.finditer(text)]
-    return tuple(dict.fromkeys(example for example in found if example))
+    examples = [_parse_example(match) for pattern in (_PROMPT, _STATED_RESULT) for match in pattern.finditer(text)]
+    return tuple(dict.fromkeys(example for example in examples if example))
 
 
 def _parse_example(match: re.Match[str]) -> CodeExample | None:

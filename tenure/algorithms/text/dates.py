@@ -10,9 +10,10 @@ from datetime import date
 from typing import NamedTuple
 
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
-_MONTH = r"(?P<month>[a-z]{3,9})\.?"
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_MONTH = r"(?P<month>[a-z]{3,9})\.?"  # "march", "Sept."; its first three letters decide.
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"  # "3", "3rd".
 _YEAR = r"(?P<year>\d{4})"
+# "2024-03-01", "2024.03", "2024"; "Fri, 1 Mar 2024", "1-Mar-2024"; "March 1, 2024", "March 2024".
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (

@@ -16,16 +16,18 @@ from tenure.algorithms.text.sentences import STOP_WORDS, is_non_english, normali
 
 _REMEMBERED_TEXTS: Final = 512
 """Texts whose words and numbers are kept, since many claims are compared with the same passages."""
+# "12,000.5", and the decades "1970s" and "1970's"; not the 2 of "v2".
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*+(?:\.\d+)?)(s\b|['’]s\b)?")
-_ISO_MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")
+_ISO_MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")  # The month of "2024-03".
+# "https://example.org/a", "www.example.org", without the full stop after it.
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>()\"”]{0,2000}[\w/]", re.IGNORECASE)
-_QUOTED = re.compile(r"[“„\"«]([^“”„\"«»]+)[”“\"»]")
+_QUOTED = re.compile(r"[“„\"«]([^“”„\"«»]+)[”“\"»]")  # “as it says”, "as it says", «as it says».
 _MIN_QUOTATION_BLANKS = 2
 """Minimum blanks in quoted text that counts as a quotation."""
-_FRACTION = re.compile(r"\d++,\d{1,2}")
+_FRACTION = re.compile(r"\d++,\d{1,2}")  # "3,14" in European notation.
 _SCALES = (1.0, 1e3, 1e6, 1e9)
 """Ratios between units of the same number: 1.5 km is 1,500 m, 2 million is 2,000,000."""
-_DOTTED = re.compile(r"(?<!\d)\d++(?:\.\d++){2,}+")
+_DOTTED = re.compile(r"(?<!\d)\d++(?:\.\d++){2,}+")  # A version or an address: "3.11.2", "127.0.0.1".
 _NUMBER_WORDS = {
     word: float(value)
     for value, word in enumerate(
@@ -44,6 +46,7 @@ _AMBIGUOUS_NUMBER_WORDS = frozenset(("one", "hundred", "thousand", "million", "b
 """Number words that are often not used as numbers."""
 _NUMBERED_NAME = re.compile(r"\b[A-Za-z]+-\d+\b")
 """Name with a number, such as SHA-256."""
+# "the Zenne", not the first word of a text or a sentence.
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!^[\"“‘(])\b[A-Z][\w'’-]+")
 _MONTHS = frozenset(name.lower() for name in calendar.month_name if name and name != "May")
 
@@ -82,7 +85,7 @@ def find_missing_numbers(text: str, *sources: str) -> frozenset[NumberMention]:
     source_numbers = frozenset[NumberMention]().union(*map(_list_stated_numbers, sources))
     # The number of a name is part of it: "SHA-256" for "sha256".
     bare = _NUMBERED_NAME.sub(
-        lambda found: " " if found.group().replace("-", "").lower() in words else found.group(), text
+        lambda match: " " if match.group().replace("-", "").lower() in words else match.group(), text
     )
     return frozenset(
         number for number in extract_numbers(bare) if not any(_is_match(number, other) for other in source_numbers)
@@ -108,8 +111,8 @@ def _is_match(a: NumberMention, b: NumberMention) -> bool:
 
 def extract_proper_nouns(text: str) -> tuple[str, ...]:
     """Extract the capitalised words of a text, except at the start of a sentence."""
-    found = (match.group() for match in _NAME.finditer(text))
-    return tuple(dict.fromkeys(name for name in found if name.lower() not in STOP_WORDS))
+    names = (match.group() for match in _NAME.finditer(text))
+    return tuple(dict.fromkeys(name for name in names if name.lower() not in STOP_WORDS))
 
 
 def find_missing_names(text: str, *sources: str) -> tuple[str, ...]:
@@ -208,8 +211,8 @@ def find_conflicting_details(claim: str, sources: Sequence[str], context: Sequen
         for number in find_missing_numbers(claim, *sources)
         if number.value > MAX_COUNT or not number.value.is_integer()
     ]
-    values = sorted({one.value for source in sources for one in extract_numbers(source)}) if missing else []
-    numbers = sorted(f"{one.value:g}" for one in missing if not _is_derived(one.value, values))
+    values = sorted({mention.value for source in sources for mention in extract_numbers(source)}) if missing else []
+    numbers = sorted(f"{mention.value:g}" for mention in missing if not _is_derived(mention.value, values))
     names = [
         name
         for name in find_missing_names(claim, *sources, *context)
@@ -229,16 +232,16 @@ _MIN_QUOTIENT_DIGITS = 3
 """Minimum significant digits of a share, a rate of change or a ratio; shorter ones agree with some pair by chance."""
 
 
-def _is_derived(value: float, known: Sequence[float]) -> bool:
+def _is_derived(value: float, numbers: Sequence[float]) -> bool:
     """Return whether a number is a rounded known one, or follows from two of them, which are in ascending order."""
     digits = f"{value:.10g}"
     decimals = len(digits.partition(".")[2])
     tolerance = 0.5 * 10**-decimals + 1e-9
     has_quotients = len(digits.replace(".", "").lstrip("0")) >= _MIN_QUOTIENT_DIGITS
-    rounded = any(abs(one - value) <= tolerance for one in known)
+    rounded = any(abs(number - value) <= tolerance for number in numbers)
     return rounded or any(
         abs(derived - value) <= tolerance
-        for lower, upper in itertools.combinations(known, 2)
+        for lower, upper in itertools.combinations(numbers, 2)
         if not (_is_year(value) and (_is_year(lower) or _is_year(upper)))
         for derived in _derive_numbers(lower, upper, with_quotients=has_quotients)
     )
@@ -263,37 +266,37 @@ def _find_replaced_counts(claim: str, sources: Sequence[str], context: Sequence[
     A smaller one may count a part of them: four of the five branches.
     """
     stated = _group_quantities(claim)
-    own = {thing: _list_quantities(thing, sources) for thing in stated}
+    in_sources = {noun: _list_quantities(noun, sources) for noun in stated}
     return [
-        f"{value:g} {thing}"
-        for thing, values in stated.items()
-        for known in [own[thing] | _list_quantities(thing, context)]
+        f"{value:g} {noun}"
+        for noun, values in stated.items()
+        for in_evidence in [in_sources[noun] | _list_quantities(noun, context)]
         for value in sorted(values)
         if value <= MAX_COUNT
-        and value not in own[thing]
-        and (thing in _MEASURES or (known and value > max(known)))
+        and value not in in_sources[noun]
+        and (noun in _MEASURES or (in_evidence and value > max(in_evidence)))
         and find_missing_numbers(f"{value:g}", *sources)
     ]
 
 
-def _list_quantities(thing: str, texts: Sequence[str]) -> set[float]:
-    return {value for text in texts for value in _group_quantities(text).get(thing, ())}
+def _list_quantities(noun: str, texts: Sequence[str]) -> set[float]:
+    return {value for text in texts for value in _group_quantities(text).get(noun, ())}
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
 def _group_quantities(text: str) -> Mapping[str, set[float]]:
     """Return the numbers of a text by the stem of the word after each."""
     quantities: dict[str, set[float]] = {}
-    for number, thing in _QUANTITY.findall(text):
+    for number, noun in _QUANTITY.findall(text):
         value = _NUMBER_WORDS.get(number.lower())
-        mentions = {value} if value is not None else {one.value for one in extract_numbers(number)}
-        for stem in stem_words(thing):
+        mentions = {value} if value is not None else {mention.value for mention in extract_numbers(number)}
+        for stem in stem_words(noun):
             quantities.setdefault(stem, set()).update(mentions)
     return quantities
 
 
 def _find_misquotations(claim: str, sources: Sequence[str]) -> list[str]:
     """Return the quotations of a claim that its sources lack; one or two quoted words may only be a term."""
-    quotations = [one for one in _QUOTED.findall(claim) if one.count(" ") >= _MIN_QUOTATION_BLANKS]
+    quotations = [quotation for quotation in _QUOTED.findall(claim) if quotation.count(" ") >= _MIN_QUOTATION_BLANKS]
     texts = [f" {normalize_sentence(source)} " for source in sources] if quotations else []
-    return [one for one in quotations if not _contain(texts, f" {normalize_sentence(one)} ")]
+    return [quotation for quotation in quotations if not _contain(texts, f" {normalize_sentence(quotation)} ")]

@@ -17,8 +17,8 @@ def parse_duration(text: str) -> float:
     Raises:
         ValueError: the text is no length of time, or more than ten years.
     """
-    written = _DURATION.fullmatch(text.strip())
-    seconds = float(written[1]) * _UNITS[written[2]] if written else 0.0
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not 0 < seconds <= MAX_SECONDS:
         raise ValueError("must be a length of time such as 90s, 30m, 2h or 1d, at most ten years")
     return seconds

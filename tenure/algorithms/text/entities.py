@@ -16,15 +16,18 @@ from tenure.algorithms.text.sentences import STOP_WORDS
 
 MAX_NAME_WORDS = 6
 """Maximum words of a name that is looked up inside another text."""
-_MIN_CHARACTERS = 3
+_MIN_CHARACTERS = 3  # "UN" gives no key.
 
-_WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")  # "Rolls-Royce", "O'Neill", "AT&T", "v2.1".
+# The words inside "Bank of the West", "Vasco da Gama".
 _LINK = r"(?:(?:of|the|and|for|de|del|della|da|di|du|la|le|van|von|der|den)\s+){0,2}"
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ]"
+# "Bank of England", "Boeing 747", "Vasco da Gama".
 _NAME = re.compile(rf"(?<![\w'’]){_CAPITAL}[\w'’.&-]*(?:[ \t]+{_LINK}(?:{_CAPITAL}|\d)[\w'’.&-]*)*")
+# Text before the first word of a sentence: none, ". ", ": “", a line break.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]['\"”’)\]]*\s|\n)\s*['\"“‘(\[]?$")
-_PARENTHESIS = re.compile(r"(?:(?<!\s)\s++)?+\([^)]*+\)")
-_TAIL = re.compile(r"(?:['’]s)?[\s.,&'’-]*$")
+_PARENTHESIS = re.compile(r"(?:(?<!\s)\s++)?+\([^)]*+\)")  # " (film)" of "Dune (film)".
+_TAIL = re.compile(r"(?:['’]s)?[\s.,&'’-]*$")  # The end of "Smith's" and of "Inc.,".
 _ARTICLES = frozenset(("a", "an", "the"))
 _FUNCTION_WORDS = _ARTICLES | {"of", "and", "for", "in", "on", "at", "by", "to", "with", "from"}
 

@@ -16,6 +16,7 @@ MAX_SENTENCE_CHARACTERS = 1000
 MAX_TITLE_CHARACTERS = 200
 """Maximum characters of a title that is quoted in a sentence."""
 
+# "However, it closes": the sentence is complete without it.
 _CONNECTIVE = re.compile(
     r"^(?:however|therefore|thus|also|moreover|furthermore|in addition|additionally|consequently|hence|similarly|"
     r"finally|nevertheless|likewise|as a result|in other words|in particular|in short|of course|note that|note|notably|"
@@ -23,6 +24,7 @@ _CONNECTIVE = re.compile(
     r"obviously|clearly|naturally|in practice|on top of that|that said|with that said|admittedly)[,:]?\s+",
     re.IGNORECASE,
 )
+# "This is why …", "The latter …", "For example …", not "There is a mill".
 _BACK_REFERENCE = re.compile(
     r"^(?:th(?:is|at|ese|ose)|it|its|they|their|them|he|she|such|but|and|or|so|then|otherwise|instead|for example|"
     r"for instance|e\.g\.|i\.e\.|here|there(?!\s+(?:is|are)\b)|the (?:former|latter|same|above|following|other|"
@@ -34,12 +36,15 @@ _BACK_REFERENCE = re.compile(
     r"unlike (?:this|that)|similar|as (?:above|before|such|noted))\b",
     re.IGNORECASE,
 )
+# "In 1990 it closed", "After this, they left".
 _EARLY_PRONOUN = re.compile(r"^(?:[\w-]+,? ){1,3}(?:it|they|this|these|those|them)\b", re.IGNORECASE)
-_NUMBERED = re.compile(r"^[A-Z]{2,6}[ -]?\d+(?=:)")
+_NUMBERED = re.compile(r"^[A-Z]{2,6}[ -]?\d+(?=:)")  # The "PEP 484" of "PEP 484: Type Hints".
+# "This document describes …": the title can replace it.
 _DEIXIS = re.compile(
     r"^this (?:pep|document|page|proposal|paper|report|specification|guide|chapter|article|manual|note|rfc)\b",
     re.IGNORECASE,
 )
+# "see below", "as follows", "Figure 3", "described above".
 _POINTER = re.compile(
     r"\b(?:see (?:below|above|also|the|section)|as follows|following (?:example|code|table|list|section)|"
     r"shown (?:below|above|here)|(?:above|below|previous|next) (?:example|section|code|table|figure)|"
@@ -47,8 +52,10 @@ _POINTER = re.compile(
     r"this (?:section|page|example)|(?:as|the) follow(?:s|ing)|(?:above|below)(?=[.,;:)]))\b",
     re.IGNORECASE,
 )
-_CITATION_MARK = re.compile(r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
+_CITATION_MARK = re.compile(r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")  # "[3]", "[1, 4–6]".
+# "Thanks to …", "The authors are grateful".
 _THANKS = re.compile(r"\b(?:thank(?:s| you)?|grateful|acknowledg\w+)\b", re.IGNORECASE)
+# "1. ", "a) ", "B) ": the marker of an item inside a paragraph.
 _ENUMERATED = re.compile(r"^(?:(?:\d{1,3}|[a-z])[.)]|[A-Z]\))\s")
 _INFLECTED = re.compile(r"(?<!['’s])s$")
 """End of "bakes"; that of "class" and of "baker's" is not inflected like a verb."""
@@ -58,6 +65,7 @@ BACK_MATTER_HEADINGS = frozenset(
     license thanks contents""".split()
 ) | {"table of contents", "topics covered"}
 """Headings of sections without content on the subject."""
+# "I think", "let us": its author is unknown to the reader.
 _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|my|me|let's|let us)\b")
 _ANNOUNCEMENT = re.compile(r":\s*[.!]$")
 """End of a sentence whose announced address or list is missing."""

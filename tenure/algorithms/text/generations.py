@@ -20,10 +20,10 @@ def describe_generations(passages: Sequence[Passage]) -> tuple[str, ...]:
     """
     families: dict[tuple[str, str], dict[tuple[int, ...], list[int]]] = {}
     for number, passage in enumerate(passages, 1):
-        if found := list(_VERSION.finditer(passage.uri)):
-            version = tuple(int(part) for part in re.findall(r"\d+", found[-1].group()))
-            place = passage.uri[: found[-1].start()] + passage.uri[found[-1].end() :]
-            family = (place, _VERSION.sub("", passage.title))
+        if versions_in_uri := list(_VERSION.finditer(passage.uri)):
+            version = tuple(int(part) for part in re.findall(r"\d+", versions_in_uri[-1].group()))
+            path = passage.uri[: versions_in_uri[-1].start()] + passage.uri[versions_in_uri[-1].end() :]
+            family = (path, _VERSION.sub("", passage.title))
             families.setdefault(family, {}).setdefault(version, []).append(number)
     return tuple(
         "The same document in several versions or dates, oldest first: "

@@ -11,13 +11,16 @@ from collections.abc import Iterable
 
 from tenure.algorithms.text.urls import InvalidUrlError, parse_url
 
+# "https://example.org/a?b=c", "http://[::1]/", up to a blank, a quotation mark or a bracket.
 _URL = re.compile(r"https?://(?:\[[0-9A-F:.]{2,45}\])?[^\s\x00-\x1f<>\"`{}|\\^\[\]“”«»]{1,4000}", re.IGNORECASE)
+# Path and query of "https://example.org/a?b=c#d".
 _TARGET = re.compile(r"https?://[^/?#]*(?P<path>[^?#]*)(?P<query>\?[^#]*)?", re.IGNORECASE)
 _SENTENCE_MARKS = ".,;:!?'*_~\u2018\u2019\u2026\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f\uff09\u300d\u300f\u300b"
+# "example.org", "https://example.org/a", not the host of an e-mail address.
 _HOST_NAME = re.compile(
     r"(?<![\w.@-])(?:https?://)?((?:[\w-]{1,63}\.)+\w{2,63}\.?)(?::\d{1,5})?([/?]\S)?", re.IGNORECASE
 )
-_ESCAPES = re.compile(r"(?:%[0-9A-F]{2})+", re.IGNORECASE)
+_ESCAPES = re.compile(r"(?:%[0-9A-F]{2})+", re.IGNORECASE)  # "%65%78".
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 """Dots of other scripts, which separate the labels of a host as well."""
 _MAX_DECODINGS = 3
@@ -41,14 +44,14 @@ def extract_urls(text: str) -> frozenset[str]:
 
     No other part of a URL is one: the length of a beginning would be a choice of the reader.
     """
-    found = set()
-    for written in dict.fromkeys(_URL.findall(text)):
-        for url in {written, _strip_sentence_marks(written)}:
+    urls = set()
+    for candidate in dict.fromkeys(_URL.findall(text)):
+        for url in {candidate, _strip_sentence_marks(candidate)}:
             try:
-                found.add(normalize_url(url))
+                urls.add(normalize_url(url))
             except InvalidUrlError:
                 continue
-    return frozenset(found)
+    return frozenset(urls)
 
 
 def is_named_by_query(url: str, query: str, question: str) -> bool:

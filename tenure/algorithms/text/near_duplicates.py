@@ -18,7 +18,8 @@ MAX_FINGERPRINT_HASHES: Final = 128
 MIN_DUPLICATE_SIMILARITY: Final = 0.8
 """Minimum share of common shingles of near-duplicates."""
 
-_SHINGLE_WORDS: Final = 4
+_SHINGLE_WORDS: Final = 4  # "the mill closed in", "mill closed in 1990".
+# A word, or one ideograph, syllable sign or Hangul character.
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")
 
 

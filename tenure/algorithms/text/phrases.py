@@ -14,8 +14,9 @@ from tenure.algorithms.text.sentences import STOP_WORDS
 
 MAX_PHRASE_WORDS = 4
 """Maximum words of a phrase; longer runs are rarely phrases."""
-_MIN_CHARACTERS = 3
+_MIN_CHARACTERS = 3  # "gas" is no plural.
 
+# "merge_insert", "read-only", "a.b", "call()", "don't", and each mark.
 _PIECE = re.compile(r"[^\W_][\w]*(?:[-.'’/][^\W_]\w*)*(?:\(\))?|_\w+|[^\w\s]")
 _IDENTIFIER = re.compile(
     r"_*[^\W\d_]\w*(?:_\w+)+|_+[^\W\d_]\w*|[\w.]*\w\(\)|[^\W\d_]\w*(?:\.[^\W\d_]\w*)+"  # snake_case, call(), a.b

@@ -6,12 +6,13 @@ from typing import Final
 
 from tenure.algorithms.text.sentences import split_words
 
+# "not", "isn't", "unable", "unaffected".
 _NEGATION = re.compile(
     r"(?:no|not|never|none|nor|neither|without|cannot|\w+n[’']t|unable|hardly|nothing|nobody|rather|unlikely|"
     r"independent(?:ly)?|unrelated|unaffected|unchanged|irrelevant)",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")  # "read-only", "isn't", "v2.1".
 
 _ANTONYMS = """
 before prior earlier preceded precedes previously first | after following later subsequently followed last since

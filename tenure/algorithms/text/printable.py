@@ -32,18 +32,18 @@ _UNSAFE: Final = re.compile(
 _LINE_BREAK: Final = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """Line breaks that are control characters; they separate words."""
 
-_SPACE: Final = re.compile(r"\s+")
+_SPACE: Final = re.compile(r"\s+")  # Any run of white space, line breaks included.
 
 
 def escape_control_characters(text: str) -> str:
     """Return a text with every character that acts on a terminal or is invisible written as an escape."""
-    return _UNSAFE.sub(lambda found: found["ordinary"] or _escape_character(found[0]), text)
+    return _UNSAFE.sub(lambda match: match["ordinary"] or _escape_character(match[0]), text)
 
 
 def remove_control_characters(text: str) -> str:
     r"""Return a text without these characters, and with `\n` as line break."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _UNSAFE.sub(lambda found: found["ordinary"] or "", text)
+    return _UNSAFE.sub(lambda match: match["ordinary"] or "", text)
 
 
 def collapse_spaces(text: str) -> str:
@@ -63,7 +63,7 @@ def format_json(document: Any) -> str:
 
 def escape_json(text: str) -> str:
     """Return JSON with these characters as JSON escapes."""
-    return _UNSAFE.sub(lambda found: found["ordinary"] or json.dumps(found[0])[1:-1], text)
+    return _UNSAFE.sub(lambda match: match["ordinary"] or json.dumps(match[0])[1:-1], text)
 
 
 def _escape_character(character: str) -> str:

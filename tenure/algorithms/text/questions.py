@@ -14,7 +14,10 @@ from tenure.algorithms.text.sentences import split_words
 _OPENERS = "how|what|why|when|where|which|who|whose|whom|can|could|does|do|did|is|are|was|were|should|would|will"
 _ASKED = re.compile(rf"\b(?:{_OPENERS})\b[^.?!\n\"“”]{{1,300}}\?(?!\w)", re.IGNORECASE)
 """Question within a text, such as that of the command `start "How does it scale?" --docs manual`."""
+# Sides of a comparison that name nothing: "they", "each other".
 _PRONOUN = re.compile(r"^(?:it|they|them|this|that|these|those|he|she|we|you|one|each\s+other)$", re.IGNORECASE)
+# "How does A compare to B", "Compare A with B", "difference between A and B", "How does A differ from B", "How do A and
+# B differ", "A vs. B".
 _COMPARISON = (
     re.compile(r"\bhow\s+(?:do|does|did)\s+(?P<a>.{1,120}?)\s+compare\s+(?:to|with|against)\s+(?P<b>[^?.,;:]+)", re.I),
     re.compile(
@@ -28,36 +31,45 @@ _COMPARISON = (
     re.compile(r"\bhow\s+(?:do|does)\s+(?P<a>.{1,120}?)\s+(?:and\s+(?P<b>.{1,120}?)\s+)(?:differ|compare)\b", re.I),
     re.compile(r"(?P<a>\b[\w .+#-]{1,80}?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.,;:]+)", re.I),
 )
+# "Please", "Can you", "I would like to know", "an overview of".
 _POLITE = re.compile(
     r"^(?:please|kindly|hi|hello|can you|could you|would you|tell me|explain(?: to me)?|describe|give me|show me|"
     r"write|i (?:want|would like|need) to (?:know|understand)|an? (?:overview|summary|report) (?:of|on|about)|about|"
     r"summari[sz]e|research|investigate|find out|analy[sz]e|discuss)\b[,:]?\s+",
     re.IGNORECASE,
 )
+# "baked", "made".
 _PARTICIPLE = r"(?:\w+ed|lost|done|made|known|left|meant|said|told|kept|held|given|taken|written|shown|found|won|paid)"
+# "What is known?".
 _SUBJECTLESS = re.compile(rf"^what\s+(?:is|are|was|were|has\s+been)\s+{_PARTICIPLE}\W*$", re.IGNORECASE)
+# "What is made of rye": no heading "Made of rye".
 _WHAT_HAPPENS = re.compile(rf"^what\s+(?:is|are|was|were)\s+{_PARTICIPLE}\b", re.IGNORECASE)
+# The thing in "What is the crust".
 _WHAT_IS = re.compile(r"^what(?:'s|\s+(?:is|are|was|were))\s+(?:the\s+|an?\s+)?(?P<x>.+)$", re.IGNORECASE)
+# The task in "How do I bake bread".
 _HOW_TO = re.compile(r"^how\s+(?:do|can|should|could|would)\s+(?:i|you|we|one|people)\s+(?P<x>.+)$", re.IGNORECASE)
-_HOW_TO_HEADING = re.compile(r"how\s+to\s", re.IGNORECASE)
+_HOW_TO_HEADING = re.compile(r"how\s+to\s", re.IGNORECASE)  # "How to bake bread".
 _ONLY_AS_REQUEST = re.compile(
     r"^(?:compare|contrast|say|state|identify|name|define|analy[sz]e)\b"
     r"|\band\s+(?:then\s+)?(?:explain|describe|list|name|say|state|give|show|tell|identify|outline|discuss|summari[sz]e)\s",
     re.IGNORECASE,
 )
 """Pattern of requests whose verb belongs to the heading."""
-_ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)  # "The mill".
+# "it", "made of", "the bread baked": no heading.
 _INCOMPLETE_TOPIC = re.compile(
     rf"^(?:it|they|this|that|these|those|there|he|she|its|their)\b|\b(?:{'|'.join(sorted(PREPOSITIONS))}|like)$"
     rf"|\s{_PARTICIPLE}$",
     re.IGNORECASE,
 )
+# The criteria in "in terms of price and taste", "differ in price".
 _CRITERIA = re.compile(
     r"\b(?:in terms of|with respect to|with regard to|regarding|(?:compare|differ)\s+in|differences?\s+in)\s+"
     r"(?P<criteria>[^?.;:]{3,160}?)(?=\s+between\b|[?.;:]|$)",
     re.IGNORECASE,
 )
-_AND = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+", re.IGNORECASE)
+_AND = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+", re.IGNORECASE)  # "price, taste and crust".
+# " in terms of price" after the second side.
 _TERMS_OF = re.compile(r"\s+(?:in terms of|with respect to|with regard to|regarding|for|when|if)\s+.*$", re.IGNORECASE)
 
 MAX_PATTERN_CHARACTERS = 2_000
@@ -80,13 +92,13 @@ def remove_questions(text: str, question: str) -> str:
 @lru_cache(maxsize=8)
 def _compile_repetitions(question: str) -> tuple[tuple[re.Pattern[str], bool], ...]:
     """Return patterns of a question and of its heading, each with whether it asks; every piece of a text needs them."""
-    found = []
-    for asked in dict.fromkeys((question, format_heading(question))):
-        if words := split_words(asked):
+    patterns = []
+    for form in dict.fromkeys((question, format_heading(question))):
+        if words := split_words(form):
             repeated = r"[\W_]+".join(map(re.escape, words))
-            is_question = asked.endswith("?") or is_direct_question(asked) or bool(_HOW_TO_HEADING.match(asked))
-            found.append((re.compile(rf"(?<!\w){repeated}(?!\w)", re.IGNORECASE), is_question))
-    return tuple(found)
+            is_question = form.endswith("?") or is_direct_question(form) or bool(_HOW_TO_HEADING.match(form))
+            patterns.append((re.compile(rf"(?<!\w){repeated}(?!\w)", re.IGNORECASE), is_question))
+    return tuple(patterns)
 
 
 def extract_criteria(question: str) -> tuple[str, ...]:
@@ -114,13 +126,13 @@ def format_heading(question: str) -> str:
 
     The statements before a question are omitted. A question that would lose its sense stays a question.
     """
-    asked = split_clauses(question)
+    clauses = split_clauses(question)
     clause = " ".join(question.split())
-    if not find_reference(asked[0].text):
-        clause = asked[0].text if len(asked) == 1 else clause.removeprefix(asked[0].context).strip()
+    if not find_reference(clauses[0].text):
+        clause = clauses[0].text if len(clauses) == 1 else clause.removeprefix(clauses[0].context).strip()
     text = _strip_phrasing(clause)
     is_requested = not _strip_marks(clause).startswith(text)
-    is_joined = len(asked) > 1 or has_several_clauses(text)
+    is_joined = len(clauses) > 1 or has_several_clauses(text)
     match = None if is_joined or _WHAT_HAPPENS.match(text) else _WHAT_IS.match(text)
     if match and not _INCOMPLETE_TOPIC.search(match["x"]) and not _is_predicate(match["x"]):
         text = match["x"]

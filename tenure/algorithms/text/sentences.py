@@ -17,12 +17,13 @@ import Stemmer
 
 LineKind = Literal["prose", "item", "heading", "code", "table"]
 
-_ITEM = re.compile(r"^\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s+")
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_ITEM = re.compile(r"^\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s+")  # "- item", "• item", "3) item".
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")  # "read-only", "isn't"; an underscore separates words.
+# "## Limits".
 _HEADING = re.compile(r"^#{1,6} ")
 _BLANK = re.compile(r"\s")
 _PIECE = re.compile(r"\S+")
-_INSIDE_WORD = re.compile(r"\d\.[^\W\d_]")
+_INSIDE_WORD = re.compile(r"\d\.[^\W\d_]")  # The point of "3.X".
 
 STOP_WORDS = frozenset(
     """a about above after again against all also although am among an and any are as at be because been before being
@@ -162,7 +163,7 @@ _FUNCTION_WORDS = frozenset(
     while than this they their there because between before would should could into about without""".split()
 )
 """English words that are no words of other European languages; "was", "were" and "these" are German words."""
-_MIN_WORDS = 4
+_MIN_WORDS = 4  # Three words, as in a heading, often have no function word.
 
 
 def is_non_english(text: str) -> bool:
@@ -182,11 +183,11 @@ def find_verbatim(text: str, words: str, *, ignore_case: bool = False) -> tuple[
     """Return the position of words in a text, regardless of white space; None if it has them nowhere."""
     pieces = list(_PIECE.finditer(text))
     starts = list(accumulate((len(piece.group()) + 1 for piece in pieces), initial=0))
-    plain, sought = (" ".join(one.split()) for one in (text, words))
+    plain, sought = (" ".join(part.split()) for part in (text, words))
     start = (_fold(plain).find(_fold(sought)) if ignore_case else plain.find(sought)) if sought else -1
     if start < 0:
         return None
-    first, last = (bisect_right(starts, place) - 1 for place in (start, start + len(sought) - 1))
+    first, last = (bisect_right(starts, offset) - 1 for offset in (start, start + len(sought) - 1))
     end = start + len(sought)
     return pieces[first].start() + start - starts[first], pieces[last].start() + end - starts[last]
 

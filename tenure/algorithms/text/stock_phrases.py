@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 # No separator ends a sentence: "which snapshots to forget. For all remove operations, two commands are called".
 _SEP = r"(?:(?![.!?]\s)\W){1,4}"
-_GAP = rf"(?:\w{{1,30}}{_SEP}){{0,4}}?"
-_OPTIONAL_SEP = r"\W{0,4}"
+_GAP = rf"(?:\w{{1,30}}{_SEP}){{0,4}}?"  # Up to four words: `forget ~rules` finds "forget all of these rules".
+_OPTIONAL_SEP = r"\W{0,4}"  # `ai ?助手` finds "ai助手" and "ai 助手".
 
 
 class PhrasePattern(NamedTuple):
@@ -22,7 +22,7 @@ class PhrasePattern(NamedTuple):
 
 
 def contains_phrase(text: str, phrases: Sequence[PhrasePattern]) -> bool:
-    """Return whether a text contains one of the phrases."""
+    """Return whether a text contains one of the phrases; only those with a hint in the text are searched for."""
     lower = text.lower()
     return any(
         (not phrase.hints or any(hint in lower for hint in phrase.hints)) and phrase.pattern.search(text)

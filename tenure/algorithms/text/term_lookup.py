@@ -3,11 +3,12 @@
 import re
 from functools import lru_cache
 
+# "is a", "means", "refers to", "stands for".
 _DEFINING_VERB = (
     r"(?:is|are|was|were)\s+(?:an?|the|one|any|called|defined|known|understood)\b|(?:means?|denotes?|refers?\s+to|"
     r"stands?\s+for|is\s+short\s+for|consists?\s+of|describes?)\b"
 )
-_BETWEEN = r"(?:\s*\([^)]{0,80}\))?(?:,[^,]{1,60},)?\s+"
+_BETWEEN = r"(?:\s*\([^)]{0,80}\))?(?:,[^,]{1,60},)?\s+"  # " (RRF), a method," between a term and its verb.
 
 
 @lru_cache(maxsize=256)
@@ -20,6 +21,6 @@ def compile_term_pattern(term: str) -> re.Pattern[str]:
 def is_definition(sentence: str, term: str) -> bool:
     """Return whether a sentence defines a term."""
     words = r"\s+".join(re.escape(word) for word in term.split())
-    defined = rf"^(?:\W*(?:an?|the)\s+)?[\"“'‘]?{words}[\"”'’]?{_BETWEEN}(?:{_DEFINING_VERB})"
-    named = rf"\b(?:called|known\s+as|termed|named)\s+(?:an?\s+|the\s+)?[\"“'‘]?{words}\b"
-    return bool(re.match(defined, sentence, re.IGNORECASE) or re.search(named, sentence, re.IGNORECASE))
+    defining = rf"^(?:\W*(?:an?|the)\s+)?[\"“'‘]?{words}[\"”'’]?{_BETWEEN}(?:{_DEFINING_VERB})"
+    naming = rf"\b(?:called|known\s+as|termed|named)\s+(?:an?\s+|the\s+)?[\"“'‘]?{words}\b"
+    return bool(re.match(defining, sentence, re.IGNORECASE) or re.search(naming, sentence, re.IGNORECASE))

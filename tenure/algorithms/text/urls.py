@@ -12,20 +12,23 @@ from typing import NamedTuple
 
 import idna
 
+# Servers accept 8,000 bytes of a request line (RFC 9112, section 3), and characters may be escaped.
 MAX_URL_CHARACTERS = 4_000
 
 _PORTS = {"http": 80, "https": 443}
 _PARTS = re.compile(r"(?:([^:/?#]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)  # RFC 3986, app. B
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # "https:", "mailto:".
+# "docs.example.org": labels of 63 characters and 253 in all (RFC 1035).
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # "017" and "0x7f": forms of numbers in which a host can hide an address.
+_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"  # 0 to 255, without leading zeros.
 _IPV4 = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
-_HIDDEN = re.compile(r"[\x00-\x1f\x7f\\]")
-_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
+_HIDDEN = re.compile(r"[\x00-\x1f\x7f\\]")  # Control characters and the backslash, which browsers read as a slash.
+_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")  # "%2F".
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# "é", " ", and the "%" of "100%".
 _NOT_IN_URL = re.compile(r"[^A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2})")
-_SESSION = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)
+_SESSION = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)  # ";jsessionid=1A2B".
 _TRACKING = re.compile(
     r"(?:utm_\w+|[gdf]clid|fbclid|gclsrc|gbraid|wbraid|msclkid|yclid|ysclid|twclid|ttclid|igshid|srsltid|mc_[ce]id"
     r"|_hs(?:enc|mi)|__hs\w+|mkt_tok|oly_(?:anon|enc)_id|vero_(?:id|conv)|li_fat_id|_ga|_gl|_openstat|ref_src"
@@ -111,7 +114,7 @@ def resolve_url(base: str, reference: str) -> str:
 
 
 def extract_host(url: str) -> str:
-    """Return the host of a URL."""
+    """Return the canonical host of a URL; an InvalidUrlError if the URL has none."""
     return parse_url(url).host
 
 

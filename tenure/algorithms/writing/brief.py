@@ -83,7 +83,7 @@ _LIST_QUESTION = re.compile(
     re.IGNORECASE,
 )
 """Question that asks for several things: "Which proposals were rejected?", not "Which class is used?"."""
-_AND = re.compile(r"\s+and\s+|,\s+")
+_AND = re.compile(r"\s+and\s+|,\s+")  # The names in "Paris and Lyon", "Paris, Lyon".
 _TITLE_PARTS = re.compile(r" ?(?:[:–—|()]| - ) ?")
 """Separators of the parts of a title whose white space is single blanks: "PEP 484 – Type Hints"."""
 _REFERRAL = re.compile(r"\s*(?:(?:please|also)\s+)*(?:see|refer\s+to|consult)\b[^.\n]{1,120}\.?\s*", re.IGNORECASE)
@@ -189,21 +189,21 @@ def build_brief(
     """
     remembered = _remember(encode)
     split = {passage.chunk: split_pieces(passage) for part in parts for passage in part.passages}
-    found = [_find_evidence(part, split, remembered) for part in parts]
+    evidence = [_find_evidence(part, split, remembered) for part in parts]
     limit = max(MIN_EXCERPTS, min(MAX_EXCERPTS, REPORT_EXCERPTS // max(1, len(parts))))
     limit = max(2, round(limit * EXCERPT_FACTORS[length]))
-    chosen = _share_passages(parts, [one.candidates for one in found], limit)
-    return tuple(_build_part(part, own, one) for part, own, one in zip(parts, chosen, found, strict=True))
+    chosen = _share_passages(parts, [item.candidates for item in evidence], limit)
+    return tuple(_build_part(part, share, item) for part, share, item in zip(parts, chosen, evidence, strict=True))
 
 
 def _remember(encode: Encoder) -> Encoder:
     """Return an encoder that encodes each text once."""
-    known: dict[str, NDArray[np.float32]] = {}
+    vectors: dict[str, NDArray[np.float32]] = {}
 
     def encode_new(texts: Sequence[str]) -> Vectors:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(new, encode(new), strict=True) if new else ())
-        return np.stack([known[text] for text in texts])
+        new = [text for text in dict.fromkeys(texts) if text not in vectors]
+        vectors.update(zip(new, encode(new), strict=True) if new else ())
+        return np.stack([vectors[text] for text in texts])
 
     return encode_new
 
@@ -211,52 +211,53 @@ def _remember(encode: Encoder) -> Encoder:
 def _find_evidence(part: BriefPart, split: Mapping[ChunkId, Sequence[ExcerptPiece]], encode: Encoder) -> _Evidence:
     """Return the passages that concern a part: those nearest to requests, then in the order of the search."""
     distinct = {normalize_sentence(passage.text): passage for passage in reversed(part.passages)}
-    passages = [one for one in reversed(distinct.values()) if split[one.chunk] and not is_back_matter(one)]
+    passages = [item for item in reversed(distinct.values()) if split[item.chunk] and not is_back_matter(item)]
     if not passages:
         return _Evidence((), is_certain=False)
     scores = _score_pieces(part.question, passages, split, encode)
-    best = max(float(own.max()) for own in scores)
+    best = max(float(of_passage.max()) for of_passage in scores)
     chains = _find_chains(part.question, passages, scores, split, encode) if best >= MIN_BEST_SCORE else []
     for chain in chains:
-        own = scores[chain.passages[-1]]
+        last = scores[chain.passages[-1]]
         for number, value in chain.scores.items():
-            own[number] = max(own[number], LINK_WEIGHT * value)
-    places = {n: place for place, n in enumerate(chains[0].passages, 1)} if chains and chains[0].answers else {}
+            last[number] = max(last[number], LINK_WEIGHT * value)
+    steps = {n: step for step, n in enumerate(chains[0].passages, 1)} if chains and chains[0].answers else {}
     candidates = [
         _Candidate(
             passage,
             split[passage.chunk],
-            own,
-            float(own.max()) - RANK_WEIGHT * min(rank, MAX_RANK) + CHAIN_WEIGHT * places.get(rank, 0),
+            of_passage,
+            float(of_passage.max()) - RANK_WEIGHT * min(rank, MAX_RANK) + CHAIN_WEIGHT * steps.get(rank, 0),
         )
-        for rank, (passage, own) in enumerate(zip(passages, scores, strict=True))
+        for rank, (passage, of_passage) in enumerate(zip(passages, scores, strict=True))
     ]
     lowest = max(MIN_SCORE, MIN_SHARE_OF_BEST * best)
-    near = [one for one in candidates if float(one.scores.max()) >= lowest] if best >= MIN_BEST_SCORE else []
-    kept = _drop_repetitions(sorted(near, key=lambda one: -one.score))
+    near = [item for item in candidates if float(item.scores.max()) >= lowest] if best >= MIN_BEST_SCORE else []
+    distinct_near = _drop_repetitions(sorted(near, key=lambda item: -item.score))
     nearest: list[_Candidate] = []
     for request in part.focus[:REPORT_EXCERPTS]:  # no more are shown
         by_passage = zip(passages, _score_pieces(request, passages, split, encode), strict=True)
-        passage, own = max(by_passage, key=lambda pair: float(pair[1].max()))
-        nearest.append(_Candidate(passage, split[passage.chunk], own, float(own.max())))
-    first = [one for one in kept if is_number_question(part.question) and is_computed(one.passage)]
-    ordered = {one.passage.chunk: one for one in (*first, *nearest, *(candidates[n] for n in places), *kept)}
+        passage, of_passage = max(by_passage, key=lambda pair: float(pair[1].max()))
+        nearest.append(_Candidate(passage, split[passage.chunk], of_passage, float(of_passage.max())))
+    first = [item for item in distinct_near if is_number_question(part.question) and is_computed(item.passage)]
+    ranked = (*first, *nearest, *(candidates[n] for n in steps), *distinct_near)
+    has_detail_asked = _states_detail(part.question, distinct_near)
     return _Evidence(
-        tuple(ordered.values()),
-        is_certain=bool(first) or (_is_certain(part.question, best, passages) and _states_detail(part.question, kept)),
-        chain=tuple(passages[n] for n in places),
+        tuple({item.passage.chunk: item for item in ranked}.values()),
+        is_certain=bool(first) or (_is_certain(part.question, best, passages) and has_detail_asked),
+        chain=tuple(passages[n] for n in steps),
     )
 
 
 def _drop_repetitions(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     """Return the candidates whose best piece is not in a better one: pages on several versions share paragraphs."""
     distinct: list[_Candidate] = []
-    shown: set[str] = set()
-    for one in candidates:
-        texts = [normalize_sentence(piece.text) for piece in one.pieces]
-        if texts[int(one.scores.argmax())] not in shown:
-            distinct.append(one)
-            shown.update(texts)
+    seen: set[str] = set()
+    for candidate in candidates:
+        texts = [normalize_sentence(piece.text) for piece in candidate.pieces]
+        if texts[int(candidate.scores.argmax())] not in seen:
+            distinct.append(candidate)
+            seen.update(texts)
     return distinct
 
 
@@ -272,30 +273,30 @@ def _is_certain(question: str, best: float, passages: Sequence[Passage]) -> bool
     if needs_overlap(question, passages[0].text):
         return best >= MIN_OVERLAP
     names = _list_names(question)
-    texts = [_list_words(one) for one in passages]
+    texts = [_list_words(passage) for passage in passages]
     if names:
-        known = sum(any(f" {name} " in text for text in texts) for name in names) / len(names)
+        share = sum(any(f" {name} " in text for text in texts) for name in names) / len(names)
     else:
         words = set(stem_words(question))
-        known = max(len(words.intersection(stem_words(text))) for text in texts) / len(words) if words else 1.0
+        share = max(len(words.intersection(stem_words(text))) for text in texts) / len(words) if words else 1.0
     numbers = {word for word in split_words(question) if word.isdigit()}
-    if numbers.difference(*map(str.split, texts)) or known < 1:
+    if numbers.difference(*map(str.split, texts)) or share < 1:
         return False
-    asked = f" {normalize_name(question)} "
-    titles = [" ".join(title.split()) for one in passages for title in (one.title, *one.headings)]
+    question_key = f" {normalize_name(question)} "
+    titles = [" ".join(title.split()) for passage in passages for title in (passage.title, *passage.headings)]
     # "PEP 484" and "Type Hints" of "PEP 484: Type Hints".
     parts = {normalize_name(part) for title in titles for part in _TITLE_PARTS.split(title)} - {""}
-    is_titled = not names or any(f" {part} " in asked for part in parts)
-    return best + NAMES_WEIGHT * known + TITLE_WEIGHT * is_titled >= MIN_CERTAINTY
+    is_titled = not names or any(f" {part} " in question_key for part in parts)
+    return best + NAMES_WEIGHT * share + TITLE_WEIGHT * is_titled >= MIN_CERTAINTY
 
 
 def _states_detail(question: str, candidates: Sequence[_Candidate]) -> bool:
     """Return whether one of the best sentences has the date or number that a question asks for."""
-    lowest = MIN_ANSWER_SHARE * max((float(one.scores.max()) for one in candidates), default=0.0)
+    lowest = MIN_ANSWER_SHARE * max((float(candidate.scores.max()) for candidate in candidates), default=0.0)
     return not is_number_question(question) or any(
         has_detail(question, piece.text)
-        for one in candidates
-        for piece, score in zip(one.pieces, one.scores, strict=True)
+        for candidate in candidates
+        for piece, score in zip(candidate.pieces, candidate.scores, strict=True)
         if score >= lowest
     )
 
@@ -303,7 +304,7 @@ def _states_detail(question: str, candidates: Sequence[_Candidate]) -> bool:
 def _list_names(question: str) -> frozenset[str]:
     """Return the keys of the names in a question, those of a list each for itself."""
     spellings = (name for names in extract_entity_spellings(question).values() for name in _AND.split(names))
-    return frozenset(name for one in spellings if (name := normalize_name(one)))
+    return frozenset(name for spelling in spellings if (name := normalize_name(spelling)))
 
 
 def _list_words(passage: Passage) -> str:
@@ -321,30 +322,30 @@ def _score_pieces(
 ) -> list[NDArray[np.float32]]:
     """Return the score of each piece of each passage; questions in other languages are compared by their words."""
     statements = [_list_statements(question, passage, split[passage.chunk]) for passage in passages]
-    listed = [one for own in statements for one in own]
+    listed = [statement for of_passage in statements for statement in of_passage]
     if needs_overlap(question, passages[0].text):
-        scores = np.asarray([measure_overlap(question, one.text) for one in listed], dtype=np.float32)
+        scores = np.asarray([measure_overlap(question, statement.text) for statement in listed], dtype=np.float32)
     else:
         scores = _score_statements(question, listed, encode)
-    return np.split(scores, np.cumsum([len(own) for own in statements])[:-1])
+    return np.split(scores, np.cumsum([len(of_passage) for of_passage in statements])[:-1])
 
 
 def _list_statements(question: str, passage: Passage, pieces: Sequence[ExcerptPiece]) -> list[_Statement]:
     """Return the statement of each piece of a passage; a question in the text is a heading of the piece after it."""
     statements: list[_Statement] = []
-    origin = asked = format_origin(passage)
+    origin = heading = format_origin(passage)
     for piece in pieces:
         text = remove_questions(piece.text, question)
         is_question = not split_words(text)
-        statements.append(_Statement(asked, "" if is_question or _REFERRAL.fullmatch(text) else text))
-        asked = f"{origin} – {piece.text}" if is_question and piece.part != "code" else origin
+        statements.append(_Statement(heading, "" if is_question or _REFERRAL.fullmatch(text) else text))
+        heading = f"{origin} – {piece.text}" if is_question and piece.part != "code" else origin
     return statements
 
 
 def _score_statements(question: str, statements: Sequence[_Statement], encode: Encoder) -> NDArray[np.float32]:
     """Score statements as answers to a question in the language of the encoder; −1 for one without text."""
-    scores = score_answers(question, [(one.origin, one.text) for one in statements], encode)
-    scores[[not one.text for one in statements]] = -1.0
+    scores = score_answers(question, [(statement.origin, statement.text) for statement in statements], encode)
+    scores[[not statement.text for statement in statements]] = -1.0
     return scores
 
 
@@ -353,23 +354,23 @@ def score_answers(question: str, units: Sequence[tuple[str, str]], encode: Encod
 
     The score is about 1 for a good answer, and −1 for an unrelated text.
     """
-    asked = encode([question])[0]
-    own: Vectors = encode([text for _, text in units]) @ asked
-    titled = encode([f"{title}: {text}" for title, text in units]) @ asked
+    question_vector = encode([question])[0]
+    raw: Vectors = encode([text for _, text in units]) @ question_vector
+    titled = encode([f"{title}: {text}" for title, text in units]) @ question_vector
     details = np.asarray([has_detail(question, text) for _, text in units], dtype=np.float32)
     terms = _compute_overlap(set(stem_words(question)), [f"{title} {text}" for title, text in units])
-    score: NDArray[np.float32] = ((own + titled) / 2 + TERM_WEIGHT * terms + DETAIL_WEIGHT * details).astype(np.float32)
-    score[own < MIN_OWN_SIMILARITY] = -1.0
+    score: NDArray[np.float32] = ((raw + titled) / 2 + TERM_WEIGHT * terms + DETAIL_WEIGHT * details).astype(np.float32)
+    score[raw < MIN_OWN_SIMILARITY] = -1.0
     return score
 
 
 def _compute_overlap(stems: set[str], texts: Sequence[str]) -> NDArray[np.float32]:
     """Return the share of stems in each of n texts, weighted by inverse document frequency."""
     shared = [stems.intersection(stem_words(text)) for text in texts]
-    frequency = Counter(stem for own in shared for stem in own)
+    frequency = Counter(stem for common in shared for stem in common)
     weight = {stem: math.log(1 + len(texts) / (1 + frequency[stem])) for stem in stems}
-    whole = sum(weight.values()) or 1.0
-    return np.asarray([sum(weight[stem] for stem in sorted(own)) / whole for own in shared], dtype=np.float32)
+    total = sum(weight.values()) or 1.0
+    return np.asarray([sum(weight[stem] for stem in sorted(common)) / total for common in shared], dtype=np.float32)
 
 
 def _find_chains(
@@ -384,14 +385,14 @@ def _find_chains(
         return []
     statements = [_list_statements(question, passage, split[passage.chunk]) for passage in passages]
     steps = [
-        ChainPassage(passage.title, [one.text for one in own])
-        for passage, own in zip(passages, statements, strict=True)
+        ChainPassage(passage.title, [statement.text for statement in of_passage])
+        for passage, of_passage in zip(passages, statements, strict=True)
     ]
 
-    def score(asked: str, places: Sequence[SentencePosition]) -> list[float]:
-        return list(map(float, _score_statements(asked, [statements[n][number] for n, number in places], encode)))
+    def score(target: str, positions: Sequence[SentencePosition]) -> list[float]:
+        return list(map(float, _score_statements(target, [statements[n][number] for n, number in positions], encode)))
 
-    return find_chains(question, steps, [list(map(float, own)) for own in scores], score)
+    return find_chains(question, steps, [list(map(float, of_passage)) for of_passage in scores], score)
 
 
 def format_origin(passage: Passage) -> str:
@@ -400,24 +401,24 @@ def format_origin(passage: Passage) -> str:
 
 
 def _share_passages(
-    parts: Sequence[BriefPart], found: Sequence[Sequence[_Candidate]], limit: int
+    parts: Sequence[BriefPart], pools: Sequence[Sequence[_Candidate]], limit: int
 ) -> list[list[_Candidate]]:
     """Give each passage to one part: rank by rank, of equal ranks the one that it answers best."""
     chosen: list[list[_Candidate]] = [[] for _ in parts]
-    taken: set[ChunkId] = set()
+    used: set[ChunkId] = set()
 
     def take(rank: int, ordered: Sequence[Sequence[_Candidate]], most: int) -> None:
-        of_rank = [(ones[rank], number) for number, ones in enumerate(ordered) if rank < len(ones)]
-        for one, number in sorted(of_rank, key=lambda pair: -pair[0].score):
-            if one.passage.chunk not in taken and len(chosen[number]) < most:
-                chosen[number].append(one)
-                taken.add(one.passage.chunk)
+        of_rank = [(pool[rank], number) for number, pool in enumerate(ordered) if rank < len(pool)]
+        for item, number in sorted(of_rank, key=lambda pair: -pair[0].score):
+            if item.passage.chunk not in used and len(chosen[number]) < most:
+                chosen[number].append(item)
+                used.add(item.passage.chunk)
 
-    leading = [_list_leading(part, ones) for part, ones in zip(parts, found, strict=True)]
-    lowest = [MIN_SHARE_OF_BEST * max((float(one.scores.max()) for one in ones), default=0.0) for ones in found]
+    leading = [_list_leading(part, pool) for part, pool in zip(parts, pools, strict=True)]
+    lowest = [MIN_SHARE_OF_BEST * max((float(item.scores.max()) for item in pool), default=0.0) for pool in pools]
     further = [
-        sorted((one for one in ones if float(one.scores.max()) >= least), key=lambda one: -one.score)
-        for ones, least in zip(found, lowest, strict=True)
+        sorted((item for item in pool if float(item.scores.max()) >= least), key=lambda item: -item.score)
+        for pool, least in zip(pools, lowest, strict=True)
     ]
     for ordered, most in ((leading, limit), (further, min(limit, MIN_EXCERPTS))):
         for rank in range(max(map(len, ordered), default=0)):
@@ -425,15 +426,15 @@ def _share_passages(
     return chosen
 
 
-def _list_leading(part: BriefPart, found: Sequence[_Candidate]) -> list[_Candidate]:
+def _list_leading(part: BriefPart, candidates: Sequence[_Candidate]) -> list[_Candidate]:
     """Return the best passage of each page in the order of the pages; of a list all, as one page may be the answer."""
     if is_list_question(part.question):
-        return list(found)
+        return list(candidates)
     pages: dict[SourceId, _Candidate] = {}
-    for one in found:
-        known = pages.setdefault(one.passage.source, one)
-        if one.score > known.score:
-            pages[one.passage.source] = one
+    for candidate in candidates:
+        best = pages.setdefault(candidate.passage.source, candidate)
+        if candidate.score > best.score:
+            pages[candidate.passage.source] = candidate
     return list(pages.values())
 
 
@@ -444,8 +445,8 @@ def is_list_question(question: str) -> bool:
 
 def _build_part(part: BriefPart, chosen: Sequence[_Candidate], evidence: _Evidence) -> PartBrief:
     wants_number = is_number_question(part.question)
-    ordered = sorted(chosen, key=lambda one: (not (wants_number and is_computed(one.passage)), -one.score))
-    windows: list[_Window] = [(one, _select_window(one.pieces, one.scores)) for one in ordered]
+    ordered = sorted(chosen, key=lambda item: (not (wants_number and is_computed(item.passage)), -item.score))
+    windows: list[_Window] = [(item, _select_window(item.pieces, item.scores)) for item in ordered]
     short_answer, stating = _find_short_answer(part.question, windows)
     if stating is not None:
         names = _list_names(part.question)
@@ -454,12 +455,12 @@ def _build_part(part: BriefPart, chosen: Sequence[_Candidate], evidence: _Eviden
         ]
         windows = [stating, *others[:MAX_CONFIRMATIONS]]
     blocks: list[Block] = []
-    for one, window in windows:
-        answers = _find_answers(one, window)
-        claims = tuple(_build_claim(one.passage, one.pieces[n], answers=n in answers) for n in window)
+    for item, window in windows:
+        answers = _find_answers(item, window)
+        claims = tuple(_build_claim(item.passage, item.pieces[n], answers=n in answers) for n in window)
         blocks.append(Block(kind="excerpt", claims=claims))
-    shown = {one.passage.chunk for one, _ in windows}
-    is_chain = evidence.is_certain and all(passage.chunk in shown for passage in evidence.chain) and not short_answer
+    chunks = {item.passage.chunk for item, _ in windows}
+    is_chain = evidence.is_certain and all(passage.chunk in chunks for passage in evidence.chain) and not short_answer
     return PartBrief(
         short_answer,
         tuple(blocks),
@@ -480,23 +481,25 @@ def _build_claim(passage: Passage, piece: ExcerptPiece, *, answers: bool) -> Cla
     )
 
 
-def _find_answers(one: _Candidate, window: Sequence[int]) -> list[int]:
+def _find_answers(candidate: _Candidate, window: Sequence[int]) -> list[int]:
     """Return the pieces of an excerpt that answer best; of a list or a table all that answer as well."""
-    best = max(float(one.scores[number]) for number in window)
-    near = [n for n in window if one.scores[n] >= MIN_ANSWER_SHARE * best > 0 and one.pieces[n].part != "code"]
-    listed = [n for n in near if one.pieces[n].part in ("item", "row")]
-    return listed if len(listed) > MAX_ANSWERS else sorted(near, key=lambda n: -one.scores[n])[:MAX_ANSWERS]
+    best = max(float(candidate.scores[number]) for number in window)
+    near = [
+        n for n in window if candidate.scores[n] >= MIN_ANSWER_SHARE * best > 0 and candidate.pieces[n].part != "code"
+    ]
+    listed = [n for n in near if candidate.pieces[n].part in ("item", "row")]
+    return listed if len(listed) > MAX_ANSWERS else sorted(near, key=lambda n: -candidate.scores[n])[:MAX_ANSWERS]
 
 
 def _find_short_answer(question: str, windows: Sequence[_Window]) -> tuple[Claim | None, _Window | None]:
     """Return the short answer with the excerpt that states it; None for both if no sentence states it clearly."""
     stated = [(window, window[0].pieces[number]) for window in windows for number in window[1]]
-    found = find_short_answer(question, [(window[0].passage.title, piece.text) for window, piece in stated])
-    if found is None:
+    answer = find_short_answer(question, [(window[0].passage.title, piece.text) for window, piece in stated])
+    if answer is None:
         return None, None
-    window, piece = stated[found.sentence]
+    window, piece = stated[answer.sentence]
     claim = _build_claim(window[0].passage, piece, answers=True)
-    return claim.model_copy(update={"text": found.text, "part": ""}), window
+    return claim.model_copy(update={"text": answer.text, "part": ""}), window
 
 
 def _select_window(pieces: Sequence[ExcerptPiece], scores: NDArray[np.float32]) -> list[int]:
@@ -504,8 +507,8 @@ def _select_window(pieces: Sequence[ExcerptPiece], scores: NDArray[np.float32]) 
     hostile = {piece.block for piece in pieces if contains_instructions(piece.text)}
     # An instruction often ends in the paragraph after the one that is recognised.
     hidden = {number for block in hostile for number in (block, block + 1)} - {pieces[int(scores.argmax())].block}
-    shown = [number for number, piece in enumerate(pieces) if piece.block not in hidden]
-    return [shown[n] for n in _select_around_best([pieces[n] for n in shown], scores[shown])]
+    visible = [number for number, piece in enumerate(pieces) if piece.block not in hidden]
+    return [visible[n] for n in _select_around_best([pieces[n] for n in visible], scores[visible])]
 
 
 def _select_around_best(pieces: Sequence[ExcerptPiece], scores: NDArray[np.float32]) -> list[int]:
@@ -514,11 +517,11 @@ def _select_around_best(pieces: Sequence[ExcerptPiece], scores: NDArray[np.float
     if sum(lengths) <= MAX_WORDS:
         return list(range(len(pieces)))
     best = int(scores.argmax())
-    kept = _select_core(pieces, lengths, scores, best)
-    while sum(lengths[number] for number in kept) < TARGET_WORDS:
-        room = MAX_WORDS - sum(lengths[number] for number in kept)
-        before, after = min(kept) - 1, max(kept) + 1
-        first = pieces[min(kept)]
+    selected = _select_core(pieces, lengths, scores, best)
+    while sum(lengths[number] for number in selected) < TARGET_WORDS:
+        room = MAX_WORDS - sum(lengths[number] for number in selected)
+        before, after = min(selected) - 1, max(selected) + 1
+        first = pieces[min(selected)]
         needs_context = first.part in ("sentence", "code") or has_back_reference(first.text)
         order = (before, after) if needs_context else (after, before)
         fitting = (n for n in order if 0 <= n < len(pieces) and lengths[n] <= room)
@@ -526,8 +529,8 @@ def _select_around_best(pieces: Sequence[ExcerptPiece], scores: NDArray[np.float
         number = next((n for n in fitting if n == before or not pieces[n].text.endswith(":")), None)
         if number is None:
             break
-        kept = sorted({*kept, number})
-    return kept
+        selected = sorted({*selected, number})
+    return selected
 
 
 def _select_core(

@@ -26,7 +26,7 @@ MIN_MENTIONS: Final = 3
 """Number of passages up to which a name is never too common to lead from one to another."""
 
 _QUESTION_WORD = re.compile(r"\b(?:who|whom|whose|what|which|when|where|how|why)\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")  # "Rolls-Royce", "AT&T", "isn't".
 
 SentencePosition = tuple[int, int]
 """Number of a passage, and of a sentence in it, from 0."""
@@ -105,7 +105,7 @@ def find_chains(
     to it, since a name that is only mentioned leads anywhere. `scores` are those of the sentences of each passage as an
     answer, and `score` computes those for another question.
     """
-    named = [key for name in extract_entity_spellings(question).values() if (key := normalize_name(name))]
+    names = [key for name in extract_entity_spellings(question).values() if (key := normalize_name(name))]
     counts = Counter(name for passage in passages for name in passage.names)
     most = max(MIN_MENTIONS, MIN_UBIQUITOUS_SHARE * len(passages))
     # A passage may write a name in small letters, as "deprecated features" for "Deprecated Features".
@@ -114,32 +114,32 @@ def find_chains(
         for name, number in counts.items()
         if number > most or any(f" {name} " in passage.small_words for passage in passages)
     }
-    chains = [Chain((n,), question, dict(enumerate(scores[n]))) for n in _find_origins(named, passages, scores)]
-    found: list[Chain] = []
+    chains = [Chain((n,), question, dict(enumerate(scores[n]))) for n in _find_origins(names, passages, scores)]
+    longer_chains: list[Chain] = []
     for _ in range(MAX_STEPS):
-        chains = [longer for chain in chains for longer in _continue(chain, passages, named, common, score)]
+        chains = [longer for chain in chains for longer in _continue(chain, passages, names, common, score)]
         chains.sort(key=lambda chain: -chain.score)
-        found += chains
+        longer_chains += chains
         if chains and chains[0].answers:
             break
         chains = [chain for chain in chains if chain.is_about_name][:MAX_UNFINISHED]
-    return sorted(found, key=lambda chain: -chain.score)
+    return sorted(longer_chains, key=lambda chain: -chain.score)
 
 
 def _find_origins(
-    named: Sequence[str], passages: Sequence[ChainPassage], scores: Sequence[Sequence[float]]
+    names: Sequence[str], passages: Sequence[ChainPassage], scores: Sequence[Sequence[float]]
 ) -> Collection[int]:
     """Return the number of the best passage on each name of a question, first of all a passage about it."""
-    found = dict[int, None]()
-    for name in named:
+    origins = dict[int, None]()
+    for name in names:
         about = [n for n, passage in enumerate(passages) if passage.find_mentions(name)]
         if about:
-            found[max(about, key=lambda n: (passages[n].subject == name, max(scores[n])))] = None
-    return found
+            origins[max(about, key=lambda n: (passages[n].subject == name, max(scores[n])))] = None
+    return origins
 
 
 def _continue(
-    chain: Chain, passages: Sequence[ChainPassage], named: Sequence[str], common: Collection[str], score: Scorer
+    chain: Chain, passages: Sequence[ChainPassage], targets: Sequence[str], common: Collection[str], score: Scorer
 ) -> Iterator[Chain]:
     """Yield the chains with another passage, for each passage the best one.
 
@@ -153,7 +153,7 @@ def _continue(
     if not covered or not still_open:
         return
     is_nearer = fmean(distances[word] for word in still_open) < fmean(distances[word] for word in covered)
-    others = [] if is_nearer else [name for name in named if not origin.find_mentions(name)]
+    others = [] if is_nearer else [name for name in targets if not origin.find_mentions(name)]
     following = [
         (n, passage)
         for n, passage in enumerate(passages)
@@ -161,17 +161,17 @@ def _continue(
         and passage.subject != origin.subject
         and not any(passage.find_mentions(name) for name in others)
     ]
-    asked = f" {normalize_name(chain.question)} "
+    question_key = f" {normalize_name(chain.question)} "
     best = dict[int, Chain]()
     for name, spelling in origin.names.items():
-        if name in common or f" {name} " in asked:
+        if name in common or f" {name} " in question_key:
             continue
-        places = [(n, sentence) for n, passage in following for sentence in passage.find_mentions(name)]
+        positions = [(n, sentence) for n, passage in following for sentence in passage.find_mentions(name)]
         question = _insert_name(chain.question, covered, spelling)
-        scored = dict(zip(places, score(question, places) if places else (), strict=True))
-        for n in dict(places):
-            own = {sentence: value for (number, sentence), value in scored.items() if number == n}
-            longer = Chain((*chain.passages, n), question, own, is_about_name=passages[n].subject == name)
+        scored = dict(zip(positions, score(question, positions) if positions else (), strict=True))
+        for n in dict(positions):
+            sentence_scores = {sentence: value for (number, sentence), value in scored.items() if number == n}
+            longer = Chain((*chain.passages, n), question, sentence_scores, is_about_name=passages[n].subject == name)
             if n not in best or longer.score > best[n].score:
                 best[n] = longer
     yield from best.values()

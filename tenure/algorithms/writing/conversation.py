@@ -11,7 +11,7 @@ from tenure.contracts.result.result import Result
 MAX_SUMMARY_CHARACTERS: Final = 1_500
 """Characters of a report's answer that a thread keeps, as of the answer to a question."""
 
-_NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w%])")
+_NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w%])")  # "1,200.5", not "12%" and not the 2 of "v2".
 _CONTINUATION: Final = re.compile(
     r"^\W*+(?:(?:and|so|then|now|what is (?:that|this|it)|that|this|it)\b[\s,]*+)*+"
     r"(?P<operation>(?:divided|multiplied) by|times|plus|minus)\s+(?P<number>\d[\d,]*(?:\.\d+)?)\W*+$",
@@ -40,5 +40,5 @@ def continue_calculation(question: str, answers: Sequence[str]) -> str:
         return ""
     first = (next(iter(split_sentences(answer)), None) for answer in reversed(answers))
     numbers = (dict.fromkeys(_NUMBER.findall(sentence.text)) for sentence in first if sentence)
-    newest = next((known for known in numbers if known), {})
+    newest = next((figures for figures in numbers if figures), {})
     return f"What is {next(iter(newest))} {match['operation'].lower()} {match['number']}?" if len(newest) == 1 else ""

@@ -56,18 +56,18 @@ class EditedDraft(NamedTuple):
 def apply_edits(draft: Draft, edits: DraftEdits) -> EditedDraft:
     """Return a draft with all edits that name sentences of it, and the numbers that do not exist."""
     count = len(draft.claims)
-    named = {*edits.replacements, *edits.deletions}
-    anchors = {*(one.after for one in edits.additions), *(one.after for one in edits.blocks)}
-    refused = {n for n in named if not 1 <= n <= count} | {n for n in anchors if not 0 <= n <= count}
-    blocks = [*(one.block for one in edits.blocks if one.after == 0)]
-    opening = tuple(one.claim for one in edits.additions if one.after == 0)
+    targets = {*edits.replacements, *edits.deletions}
+    anchors = {*(addition.after for addition in edits.additions), *(addition.after for addition in edits.blocks)}
+    refused = {n for n in targets if not 1 <= n <= count} | {n for n in anchors if not 0 <= n <= count}
+    blocks = [*(addition.block for addition in edits.blocks if addition.after == 0)]
+    opening = tuple(addition.claim for addition in edits.additions if addition.after == 0)
     first = 1
     for block in draft.blocks:
         numbers = range(first, first + len(block.claims))
         first += len(block.claims)
         blocks += _edit_block(block, numbers, edits, opening)
         opening = ()
-        blocks += [one.block for one in edits.blocks if one.after in numbers]
+        blocks += [addition.block for addition in edits.blocks if addition.after in numbers]
     if opening:
         blocks.insert(0, Block(claims=opening))
     edited = draft.model_copy(update={"blocks": tuple(block for block in blocks if block.claims)})
@@ -77,18 +77,18 @@ def apply_edits(draft: Draft, edits: DraftEdits) -> EditedDraft:
 def _edit_block(block: Block, numbers: range, edits: DraftEdits, opening: tuple[Claim, ...]) -> list[Block]:
     """Return a block with its edits and the opening sentences; those that it cannot take form paragraphs around it."""
     takes_sentences = block.kind in _RUNNING_TEXT
-    kept: list[Claim] = [*(opening if takes_sentences else ())]
+    claims: list[Claim] = [*(opening if takes_sentences else ())]
     apart: list[Claim] = []
     for number, claim in zip(numbers, block.claims, strict=True):
         if (replacement := edits.replacements.get(number)) is not None:
-            kept.append(replacement.model_copy(update={name: getattr(claim, name) for name in _FORM}))
+            claims.append(replacement.model_copy(update={name: getattr(claim, name) for name in _FORM}))
         elif number not in edits.deletions:
-            kept.append(claim)
-        added = [one.claim for one in edits.additions if one.after == number]
-        (kept if takes_sentences else apart).extend(added)
+            claims.append(claim)
+        added = [addition.claim for addition in edits.additions if addition.after == number]
+        (claims if takes_sentences else apart).extend(added)
     return [
         *([Block(claims=opening)] if opening and not takes_sentences else []),
-        block.model_copy(update={"claims": tuple(kept)}),
+        block.model_copy(update={"claims": tuple(claims)}),
         *([Block(claims=tuple(apart))] if apart else []),
     ]
 

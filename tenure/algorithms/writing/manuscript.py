@@ -26,7 +26,7 @@ from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.result.result import CritiqueRecord, Evaluation
 from tenure.contracts.run.run import Feedback, FeedbackRecord, SectionPhase, TopicProgress
 
-_YES_OR_NO = re.compile(r"^\s*(?:yes|no)\b", re.IGNORECASE)
+_YES_OR_NO = re.compile(r"^\s*(?:yes|no)\b", re.IGNORECASE)  # The "Yes" of "Yes, since 2.1".
 
 _MAX_UNCITED_INCREASE = 0.25
 """Maximum increase of the share of sentences without citations in a revision."""
@@ -58,7 +58,7 @@ def summarize_progress(
     phase: SectionPhase = "waiting",
 ) -> tuple[TopicProgress, ...]:
     """Return the progress of each topic by its section, which is done unless it is reviewed, or by its findings."""
-    known = {aim.topic.heading: aim for aim in aims}
+    aim_by_heading = {aim.topic.heading: aim for aim in aims}
     sections = text.sections
     return tuple(
         TopicProgress(
@@ -69,7 +69,7 @@ def summarize_progress(
             coverage=measure_coverage(dossier, topic.heading),
         )
         if (draft := sections.get(topic.heading)) is not None
-        else build_topic_progress(known.get(topic.heading, TopicState(topic=topic)), phase)
+        else build_topic_progress(aim_by_heading.get(topic.heading, TopicState(topic=topic)), phase)
         for topic in topics
     )
 
@@ -77,13 +77,13 @@ def summarize_progress(
 def rename_sections(text: ReportText, change: OutlineChange) -> ReportText:
     """Return a text with the sections that an outline keeps, under their new headings and in its order."""
     names = {before: now for now, before in change.previous_headings.items()}
-    kept = [
+    renamed = [
         part.model_copy(update={"heading": names[part.heading]})
         for part in text.parts
         if part.kind == "section" and part.heading in names
     ]
     others = tuple(part for part in text.parts if part.kind != "section")
-    return insert_sections(change.topics, text.model_copy(update={"parts": others}), kept)
+    return insert_sections(change.topics, text.model_copy(update={"parts": others}), renamed)
 
 
 def insert_sections(topics: Sequence[Topic], text: ReportText, sections: Sequence[ReportPart]) -> ReportText:
@@ -113,16 +113,16 @@ def cite_short_answer(answer: str, text: Draft) -> Claim | None:
         None if there is no answer, or if the text does not contain all of its words.
     """
     stated = {claim: set(stem_words(claim.text)) for claim in text.claims if claim.citations}
-    left = set(stem_words(_YES_OR_NO.sub("", answer)))
+    missing = set(stem_words(_YES_OR_NO.sub("", answer)))
     if not answer or not stated:
         return None
-    whole = next((claim for claim, stems in stated.items() if left <= stems), None)
-    chosen = [whole] if whole else []
-    for claim, stems in () if whole else stated.items():
-        if left & stems:
+    single = next((claim for claim, stems in stated.items() if missing <= stems), None)
+    chosen = [single] if single else []
+    for claim, stems in () if single else stated.items():
+        if missing & stems:
             chosen.append(claim)
-            left -= stems
-    return combine_claims(chosen).model_copy(update={"text": answer, "part": ""}) if whole or not left else None
+            missing -= stems
+    return combine_claims(chosen).model_copy(update={"text": answer, "part": ""}) if single or not missing else None
 
 
 def select_answers(abstract: Draft, sections: Sequence[SectionDraft]) -> Draft:
@@ -148,8 +148,8 @@ def deduplicate_claims(topics: Sequence[Topic], text: ReportText) -> ReportText:
 
 def add_unanswered_parts(text: ReportText, parts: Sequence[str]) -> ReportText:
     """Return a text whose gaps name the parts of the question that neither its outline nor its text speaks of."""
-    said = [text.title, text.short_answer, *(f"{part.heading} {part.draft.text}" for part in text.parts)]
-    missing = select_open_parts(parts, said)
+    written = [text.title, text.short_answer, *(f"{part.heading} {part.draft.text}" for part in text.parts)]
+    missing = select_open_parts(parts, written)
     if not missing:
         return text
     gaps = tuple(
@@ -166,42 +166,42 @@ def is_regression(before: Sequence[Claim], after: Sequence[Claim], condemned: Co
 
     The passages of `condemned` sentences, which the revision found unsupported, are not missed.
     """
-    kept = [claim for claim in before if claim.text not in condemned and needs_sources(claim)]
-    if not kept:
+    remaining = [claim for claim in before if claim.text not in condemned and needs_sources(claim)]
+    if not remaining:
         return False
     now = [claim for claim in after if needs_sources(claim)]
-    passages = [{c.chunk for claim in claims for c in claim.citations} for claims in (kept, now)]
-    shares = [sum(bool(claim.citations) for claim in claims) / max(1, len(claims)) for claims in (kept, now)]
+    passages = [{c.chunk for claim in claims for c in claim.citations} for claims in (remaining, now)]
+    shares = [sum(bool(claim.citations) for claim in claims) / max(1, len(claims)) for claims in (remaining, now)]
     return len(passages[1]) < len(passages[0]) / 2 or shares[1] < shares[0] - _MAX_UNCITED_INCREASE
 
 
-def add_new_passages(known: Sequence[PassageRef], more: Iterable[PassageRef]) -> tuple[PassageRef, ...]:
+def add_new_passages(earlier: Sequence[PassageRef], more: Iterable[PassageRef]) -> tuple[PassageRef, ...]:
     """Append passages that are not known yet, in order."""
-    merged = {passage.chunk: passage for passage in known}
+    merged = {passage.chunk: passage for passage in earlier}
     for passage in more:
         merged.setdefault(passage.chunk, passage)
     return tuple(merged.values())
 
 
-def interleave_passages(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:
+def interleave_passages(rankings: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:
     """Interleave ranked lists of passages, each passage once."""
-    return add_new_passages((), interleave_rankings(found))
+    return add_new_passages((), interleave_rankings(rankings))
 
 
-def order_across_sources(found: Sequence[Sequence[PassageRef]], per_source: int) -> tuple[PassageRef, ...]:
+def order_across_sources(rankings: Sequence[Sequence[PassageRef]], per_source: int) -> tuple[PassageRef, ...]:
     """Order passages by their ranks in several lists, the best `per_source` ones of every source before all others.
 
     A passage of several lists comes before the best one of a single list, which may be on another subject.
     """
-    scores = fuse_rankings([{ref.chunk: rank for rank, ref in enumerate(refs, 1)} for refs in found])
-    known = {ref.chunk: ref for refs in found for ref in refs}
-    passages = sorted(known.values(), key=lambda ref: (-scores[ref.chunk], ref.chunk))
-    seen: Counter[str] = Counter()
+    scores = fuse_rankings([{ref.chunk: rank for rank, ref in enumerate(refs, 1)} for refs in rankings])
+    passage_by_chunk = {ref.chunk: ref for refs in rankings for ref in refs}
+    passages = sorted(passage_by_chunk.values(), key=lambda ref: (-scores[ref.chunk], ref.chunk))
+    counts: Counter[str] = Counter()
     first: list[PassageRef] = []
     rest: list[PassageRef] = []
     for passage in passages:
-        seen[passage.source] += 1
-        (first if seen[passage.source] <= per_source else rest).append(passage)
+        counts[passage.source] += 1
+        (first if counts[passage.source] <= per_source else rest).append(passage)
     return (*first, *rest)
 
 
@@ -222,8 +222,8 @@ def order_part_passages(
 
 def list_sided_passages(positions: Sequence[PositionEvidence]) -> tuple[PassageRef, ...]:
     """Return the best passages for and against positions."""
-    sides = [side for held in positions for side in (held.supporting, held.contradicting)]
-    return interleave_passages([[one.passage for one in side[:SIDED_PASSAGES]] for side in sides])
+    sides = [side for position in positions for side in (position.supporting, position.contradicting)]
+    return interleave_passages([[item.passage for item in side[:SIDED_PASSAGES]] for side in sides])
 
 
 def build_requested_topic(critique: Critique) -> Topic:
@@ -254,11 +254,11 @@ def build_critiques(
     """
     critiques = {verdict.heading: verdict.critique for verdict in verdicts if verdict.action == "SEARCH"}
     names = {topic.heading.casefold(): topic.heading for topic in topics}
-    asked: list[Critique] = []
+    requests: list[Critique] = []
     for query, heading in zip(queries, _find_nearest_headings(queries, topics), strict=True):
         reason = next((why for name, why in critiques.items() if names.get(name.casefold()) == heading), "")
-        asked.append(Critique(topic=heading or None, critique=reason or describe_search(query), query=query))
-    return asked
+        requests.append(Critique(topic=heading or None, critique=reason or describe_search(query), query=query))
+    return requests
 
 
 def describe_search(query: str) -> str:
@@ -273,28 +273,28 @@ def select_evaluation(before: Evaluation | None, now: Evaluation | None) -> Eval
     return now if now.parts else now.model_copy(update={"parts": before.parts})
 
 
-def merge_contradictions(known: Sequence[Contradiction], found: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
+def merge_contradictions(old: Sequence[Contradiction], new: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
     """Return contradictions; those of a pair of passages are as the last review has described them."""
-    described = {frozenset((one.a.chunk, one.b.chunk)) for one in found}
-    return (*(one for one in known if frozenset((one.a.chunk, one.b.chunk)) not in described), *found)
+    described = {frozenset((pair.a.chunk, pair.b.chunk)) for pair in new}
+    return (*(pair for pair in old if frozenset((pair.a.chunk, pair.b.chunk)) not in described), *new)
 
 
 def _find_nearest_headings(texts: Sequence[str], topics: Sequence[Topic]) -> list[str]:
     """Return for each text the heading of the topic that shares most words with it; empty without topics."""
     stems = {topic.heading: frozenset(stem_words(f"{topic.heading} {topic.question}")) for topic in topics}
     words = (frozenset(stem_words(text)) for text in texts)
-    return [max(stems, key=lambda heading: len(stems[heading] & own), default="") for own in words]
+    return [max(stems, key=lambda heading: len(stems[heading] & text_stems), default="") for text_stems in words]
 
 
 def group_by_part(
-    queries: Sequence[str], found: Sequence[Sequence[PassageRef]], topics: Sequence[Topic], gaps: Sequence[Gap] = ()
+    queries: Sequence[str], results: Sequence[Sequence[PassageRef]], topics: Sequence[Topic], gaps: Sequence[Gap] = ()
 ) -> list[PartPassages]:
     """Return the passages that each search (for a gap) has found, by the part that shares most words with it."""
     headings = _find_nearest_headings(queries, topics)
     gap_of_query: Sequence[Gap | None] = gaps or [None] * len(queries)
     return [
         PartPassages(heading=heading, passages=tuple(passages), gap=gap)
-        for heading, passages, gap in zip(headings, found, gap_of_query, strict=True)
+        for heading, passages, gap in zip(headings, results, gap_of_query, strict=True)
     ]
 
 

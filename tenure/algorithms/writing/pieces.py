@@ -44,8 +44,8 @@ def split_pieces(passage: Passage) -> tuple[ExcerptPiece, ...]:
             pieces.append(_cut_piece(text, start, end, "code" if kind == "code" else "row", block))
         else:
             first: ExcerptPart = "item" if kind == "item" else "paragraph"
-            own = sentences[bisect_left(starts, start) : bisect_left(starts, end)]
-            pieces += [_cut_piece(text, s.start, s.end, "sentence" if n else first, block) for n, s in enumerate(own)]
+            run = sentences[bisect_left(starts, start) : bisect_left(starts, end)]
+            pieces += [_cut_piece(text, s.start, s.end, "sentence" if n else first, block) for n, s in enumerate(run)]
         before = kind
     return tuple(pieces)
 

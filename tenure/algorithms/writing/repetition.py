@@ -41,9 +41,9 @@ def remove_restatements(drafts: Sequence[Draft], subjects: Sequence[str] = ()) -
     statements = [
         _Statement(claim, subject) for draft, subject in zip(drafts, stems, strict=True) for claim in draft.claims
     ]
-    kept = _Statements()
+    distinct = _Statements()
     for statement in statements:
-        kept.add(statement)
+        distinct.add(statement)
     merged = (statement.merge_citations() if statement.is_kept else None for statement in statements)
     return replace_claims(drafts, dict(enumerate(merged)))
 
@@ -87,8 +87,8 @@ class _Statement:
 
     def merge_citations(self) -> Claim:
         """Return the claim with the citations of its restatements."""
-        own = {(c.source, c.start, c.end): c for claim in (self.claim, *self.restatements) for c in claim.citations}
-        return self.claim.model_copy(update={"citations": tuple(own.values())[:MAX_CITATIONS]})
+        cited = {(c.source, c.start, c.end): c for claim in (self.claim, *self.restatements) for c in claim.citations}
+        return self.claim.model_copy(update={"citations": tuple(cited.values())[:MAX_CITATIONS]})
 
 
 class _Statements:

@@ -21,15 +21,15 @@ def fold_shared_cells(block: Block) -> tuple[Block, ...]:
     if len(cells) < len(block.claims):
         return (block,)
     shared_rows = [row for row in rows if _is_shared([cells.get((row, column)) for column in columns])]
-    left = [row for row in rows if row not in shared_rows]
-    shared_columns = [column for column in columns if _is_shared([cells.get((row, column)) for row in left])]
+    other_rows = [row for row in rows if row not in shared_rows]
+    shared_columns = [column for column in columns if _is_shared([cells.get((row, column)) for row in other_rows])]
     folded = [
         *(_merge([cells[row, column] for column in columns], row, columns) for row in shared_rows),
-        *(_merge([cells[row, column] for row in left], column, left) for column in shared_columns),
+        *(_merge([cells[row, column] for row in other_rows], column, other_rows) for column in shared_columns),
     ]
-    kept = tuple(c for c in block.claims if c.label in left and c.column not in shared_columns)
+    unfolded = tuple(c for c in block.claims if c.label in other_rows and c.column not in shared_columns)
     return (
-        *([block.model_copy(update={"claims": kept})] if kept else ()),
+        *([block.model_copy(update={"claims": unfolded})] if unfolded else ()),
         *([block.model_copy(update={"kind": "definitions", "claims": tuple(folded)})] if folded else ()),
     )
 
@@ -45,20 +45,20 @@ def list_columns(cells: Iterable[tuple[str, str]]) -> list[str]:
         rows.setdefault(row, []).append(column)
     columns: list[str] = []
     for names in rows.values():
-        place = 0
+        position = 0
         for name in names:
             if name in columns:
-                place = columns.index(name) + 1
+                position = columns.index(name) + 1
             else:
-                columns.insert(place, name)
-                place += 1
+                columns.insert(position, name)
+                position += 1
     return columns
 
 
 def _is_shared(cells: Sequence[Claim | None]) -> bool:
     """Return whether the cells of a whole row or column say the same."""
-    said = {(cell.kind, normalize_sentence(cell.text)) if cell else None for cell in cells}
-    return len(cells) >= MIN_SHARED_CELLS and len(said) == 1 and None not in said
+    contents = {(cell.kind, normalize_sentence(cell.text)) if cell else None for cell in cells}
+    return len(cells) >= MIN_SHARED_CELLS and len(contents) == 1 and None not in contents
 
 
 def _merge(cells: Sequence[Claim], name: str, sharing: Sequence[str]) -> Claim:

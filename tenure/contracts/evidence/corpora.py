@@ -183,8 +183,8 @@ class CacheStats(Contract):
     @property
     def rate(self) -> float | None:
         """Share of hits, or None before the first lookup."""
-        asked = self.hits + self.misses
-        return self.hits / asked if asked else None
+        lookups = self.hits + self.misses
+        return self.hits / lookups if lookups else None
 
 
 class StoreStats(Contract):

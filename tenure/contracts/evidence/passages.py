@@ -137,10 +137,6 @@ class PassageRef(Contract):
     """Rank in the full-text search, from 1; None if not found by it."""
     graph_rank: int | None = None
     """Rank in the walk over the links between passages, from 1; None if not reached."""
-    first_rank: int | None = None
-    """Rank in the first stage, from 1; None if there was no second stage."""
-    rerank_score: float | None = None
-    """Score of the second stage before diversification; None if the passage was not reranked."""
 
 
 class SearchRequest(Contract):

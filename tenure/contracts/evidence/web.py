@@ -73,8 +73,6 @@ class WebSearchRequest(WebLimits):
     question: str = ""
     """Question of the person, whose addresses may be results; an address that only the query names is none."""
     k: int = Field(default=10, ge=1, le=50)
-    safe_search: bool = True
-    """Whether to exclude adult content where the provider supports it."""
 
 
 class WebHit(Contract):

@@ -185,8 +185,6 @@ class RememberReply(Contract):
     memories: tuple[str, ...] = ()
     """Ids of the memories in the order of the request; equal for memories with the same content."""
     kinds: tuple[MemoryKind, ...] = ()
-    promoted: int = 0
-    """Number of short-term memories stored as permanent."""
     unconfirmed: int = 0
     """Number of memories that wait for a second source."""
 
@@ -222,14 +220,9 @@ class ScoredMemory(Contract):
 
     memory: Memory
     score: float
-    """Product of the factors below, by which memories are ranked."""
+    """Product of relevance, freshness, importance, confidence and use, by which memories are ranked."""
     relevance: float
     """Normalised relevance to the query."""
-    freshness: float
-    """Factor for its age."""
-    weight: float
-    """Factor for its importance and confidence."""
-    use_weight: float
 
 
 class StrategyRecord(Contract):

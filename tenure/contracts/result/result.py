@@ -154,8 +154,8 @@ class ResultReasoning(Contract):
     @property
     def claims(self) -> tuple[ResultClaim, ...]:
         """Sentences of the steps, the conclusion last."""
-        said = (*self.steps, *([self.conclusion] if self.conclusion else []))
-        return tuple(step.claim for step in said)
+        statements = (*self.steps, *([self.conclusion] if self.conclusion else []))
+        return tuple(step.claim for step in statements)
 
 
 class EvaluatedPart(Contract):

@@ -31,11 +31,11 @@ class OutlineTopic(Contract):
 
     @model_validator(mode="before")
     @classmethod
-    def _parse_line(cls, given: Any) -> Any:
+    def _parse_line(cls, value: Any) -> Any:
         """Accept a line in place of an object."""
-        if not isinstance(given, str):
-            return given
-        name, _, question = given.partition(" | ")
+        if not isinstance(value, str):
+            return value
+        name, _, question = value.partition(" | ")
         was, arrow, heading = name.partition(" => ")
         topic = {"heading": heading, "renamed_from": was} if arrow else {"heading": name, "renamed_from": ""}
         return {key: " ".join(text.split()) for key, text in (topic | {"question": question}).items()}

@@ -83,7 +83,7 @@ class _Described:
 
 def get_option(metadata: Sequence[Any]) -> Option | None:
     """Return the option among the metadata of a field, or None."""
-    return next((one for one in metadata if isinstance(one, Option)), None)
+    return next((item for item in metadata if isinstance(item, Option)), None)
 
 
 def list_options(declaration: type) -> Iterator[tuple[str, Any, Option]]:

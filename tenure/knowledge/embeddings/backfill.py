@@ -29,7 +29,7 @@ _PART_SECONDS, _MIN_PART = 2.0, 16
 seconds still returns one part within half a minute."""
 _MAX_COPIES = 20
 """Maximum number of copies into rows for a large corpus."""
-_REPORT_SECONDS = 0.5
+_REPORT_SECONDS = 0.5  # Faster than the eye needs, and few heartbeats.
 _HAS_NO_VECTOR = "vector IS NULL"
 
 
@@ -88,8 +88,8 @@ class EmbeddingBackfill:
         self._check_model()
         started = time.monotonic()
         missing = catalogue.list_unembedded_chunks(self._store, self._model.dimensions, self._corpus)
-        known = set(missing)
-        first = [chunk for chunk in needed if chunk in known]
+        pending_ids = set(missing)
+        first = [chunk for chunk in needed if chunk in pending_ids]
         order = list(dict.fromkeys([*first, *missing]))
         texts: dict[str, str] = {}
         done, elapsed, size = 0, 0.0, _MIN_PART
@@ -130,8 +130,8 @@ class EmbeddingBackfill:
         """Put the vectors of chunks into the cache; return the embedded text of each chunk."""
         texts = self._chunks.load_texts(chunks, _HAS_NO_VECTOR)
         before = self._progress.embedded
-        made = self._cache.embed(list(texts.values()), lambda done: self._report_progress(embedded=before + done))
-        self._computed += made.computed
+        result = self._cache.embed(list(texts.values()), lambda done: self._report_progress(embedded=before + done))
+        self._computed += result.computed
         self._report_progress(force=True, embedded=before + len(chunks))
         return texts
 

@@ -64,22 +64,22 @@ class EmbeddingCache:
     def look_up(self, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
         """Return cached vectors, shape (n, dimensions), and a mask of the texts that are not cached (zero vectors)."""
         keys = [hash_parts(self._model.name, text) for text in texts]
-        known = self._lookup(keys)
+        cached = self._lookup(keys)
         absent = np.zeros(self._model.dimensions, dtype=np.float32)
-        vectors = np.reshape([known.get(key, absent) for key in keys], (-1, self._model.dimensions))
-        return vectors.astype(np.float32), np.asarray([key not in known for key in keys], dtype=bool)
+        vectors = np.reshape([cached.get(key, absent) for key in keys], (-1, self._model.dimensions))
+        return vectors.astype(np.float32), np.asarray([key not in cached for key in keys], dtype=bool)
 
     def embed(self, texts: Sequence[str], progress: Callable[[int], None] = _ignore_progress) -> EmbeddingResult:
         """Return the vector of each text; `progress` receives the number of finished texts."""
         keys = [hash_parts(self._model.name, text) for text in texts]
-        known = self._lookup(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        vectors_by_key = self._lookup(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors_by_key}
         done = len(texts) - len(missing)
         progress(done)
-        self._compute(missing, known, lambda computed: progress(done + computed))
+        self._compute(missing, vectors_by_key, lambda computed: progress(done + computed))
         if self._metrics:
             self._metrics.count_cache_lookups(done, len(missing))
-        vectors = np.reshape([known[key] for key in keys], (-1, self._model.dimensions)).astype(np.float32)
+        vectors = np.reshape([vectors_by_key[key] for key in keys], (-1, self._model.dimensions)).astype(np.float32)
         return EmbeddingResult(vectors, len(missing))
 
     def _lookup(self, keys: list[str]) -> dict[str, Vectors]:
@@ -96,19 +96,19 @@ class EmbeddingCache:
         triples = zip(rows["key"].to_pylist(), vectors, rows["checksum"].to_pylist(), strict=True)
         return {key: vector for key, vector, checksum in triples if checksum == compute_checksum(vector)}
 
-    def _compute(self, missing: dict[str, str], found: dict[str, Vectors], progress: Callable[[int], None]) -> None:
+    def _compute(self, missing: dict[str, str], vectors: dict[str, Vectors], progress: Callable[[int], None]) -> None:
         # Longest first: texts of similar length share a forward pass, which reduces padding.
         order = sorted(missing, key=lambda key: (-len(missing[key]), key))
         for at in range(0, len(order), _BATCH_TEXTS):
             part = order[at : at + _BATCH_TEXTS]
-            found.update(zip(part, self._model.embed([missing[key] for key in part]), strict=True))
+            vectors.update(zip(part, self._model.embed([missing[key] for key in part]), strict=True))
             progress(at + len(part))
         if order:
             columns = {
                 "key": order,
                 "model": [self._model.name] * len(order),
-                "vector": [found[key] for key in order],
-                "checksum": [compute_checksum(found[key]) for key in order],
+                "vector": [vectors[key] for key in order],
+                "checksum": [compute_checksum(vectors[key]) for key in order],
             }
             self._store.upsert(CACHE, pa.table(columns, schema=CACHE_SCHEMA), "key")
 
@@ -126,10 +126,10 @@ class _RecentRows:
     def load(self, texts: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Return the rows of each text, and compute missing ones."""
         with self._lock:
-            found = {text: self._rows[text] for text in texts if text in self._rows}
-            for text in found:
+            recent = {text: self._rows[text] for text in texts if text in self._rows}
+            for text in recent:
                 self._rows.move_to_end(text)
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        missing = [text for text in dict.fromkeys(texts) if text not in recent]
         computed = dict(zip(missing, self._compute(missing), strict=True)) if missing else {}
         with self._lock:
             for text, rows in computed.items():
@@ -137,7 +137,7 @@ class _RecentRows:
                 self._rows[text] = rows
             while self._size > self._capacity:
                 self._size -= len(self._rows.popitem(last=False)[1])
-        return found | computed
+        return recent | computed
 
 
 class CachedSentenceEncoder:

@@ -14,7 +14,7 @@ from tenure.knowledge.store.store import Store
 
 _SAMPLE_CHUNKS = 128
 """Chunks of the sample. A new corpus is not searchable before they are embedded, which takes some seconds."""
-_SEED = 20_000_601
+_SEED = 20_000_601  # Any number: the sample of a corpus is always the same.
 _MAX_BASELINE = 0.95
 """Upper limit of μ: a μ of 1 would make every relevance infinite."""
 

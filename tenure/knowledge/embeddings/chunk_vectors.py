@@ -48,8 +48,8 @@ class ChunkVectors:
         if absent.any():
             ids = np.asarray(rows["id"].to_pylist())
             texts = self.load_texts(ids[absent].tolist())
-            there = absent & np.isin(ids, list(texts))
-            vectors[there] = self._cache.embed([texts[chunk] for chunk in ids[there].tolist()]).vectors
+            computable = absent & np.isin(ids, list(texts))
+            vectors[computable] = self._cache.embed([texts[chunk] for chunk in ids[computable].tolist()]).vectors
         return vectors
 
     def load_texts(self, chunks: Sequence[str], where: str = "") -> dict[str, str]:

@@ -47,7 +47,7 @@ class GraphReader:
 
     def load_titled(self, chunks: Iterable[str]) -> dict[str, bool]:
         """Return whether chunks name the title of their document."""
-        return {chunk: named for chunk, (named,) in self._read_chunks(("named",), chunks).items()}
+        return {chunk: is_named for chunk, (is_named,) in self._read_chunks(("named",), chunks).items()}
 
     def load_entities(self, names: Iterable[str]) -> dict[str, EntityPassages]:
         """Return the chunks of entities; counts and lists of several corpora are added."""
@@ -59,24 +59,24 @@ class GraphReader:
         }
 
     def load_pair_chunks(self, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the chunks of pairs."""
+        """Return the sorted chunks of each pair, merged over the corpora."""
         merged: dict[str, set[str]] = {}
         for pair, chunks in self._read(RELATIONS, ("pair", "chunks"), pairs):
             merged.setdefault(pair, set()).update(chunks)
         return {pair: tuple(sorted(chunks)) for pair, chunks in merged.items()}
 
     def _read_chunks(self, columns: Sequence[str], chunks: Iterable[str]) -> dict[str, list[Any]]:
-        wanted = list(dict.fromkeys(chunks))
-        rows = {chunk: values for chunk, *values in self._read(MENTIONS, ("id", *columns), wanted)}
-        if self._stored and (missing := [chunk for chunk in wanted if chunk not in rows]):
+        distinct = list(dict.fromkeys(chunks))
+        rows = {chunk: values for chunk, *values in self._read(MENTIONS, ("id", *columns), distinct)}
+        if self._stored and (missing := [chunk for chunk in distinct if chunk not in rows]):
             added = zip(*self._stored.read(MENTIONS, ("id", *columns), missing), strict=True)
             rows |= {chunk: values for chunk, *values in added}
         return rows
 
     def _read(self, table: str, columns: Sequence[str], keys: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        wanted = list(dict.fromkeys(filter(None, keys)))
+        distinct = list(dict.fromkeys(filter(None, keys)))
         for part in self._parts:
-            yield from zip(*part.read(table, columns, wanted), strict=True)
+            yield from zip(*part.read(table, columns, distinct), strict=True)
 
 
 class StoredRows:
@@ -103,16 +103,16 @@ class LoadedRows:
         }
         rows = {table: store.read_rows(table, names, where) for table, names in columns.items()}
         self._columns = {
-            table: {name: _combine(found[name]) for name in found.column_names} for table, found in rows.items()
+            table: {name: _combine(part[name]) for name in part.column_names} for table, part in rows.items()
         }
         self._positions = {
-            table: {key: position for position, key in enumerate(found[0].to_pylist())} for table, found in rows.items()
+            table: {key: position for position, key in enumerate(part[0].to_pylist())} for table, part in rows.items()
         }
 
     def read(self, table: str, columns: Sequence[str], keys: Iterable[str]) -> list[list[Any]]:
         """Return the values of columns in the rows with these values of the first one, in the order of the values."""
-        known = self._positions[table]
-        positions = pa.array([known[key] for key in keys if key in known], pa.int64())
+        by_key = self._positions[table]
+        positions = pa.array([by_key[key] for key in keys if key in by_key], pa.int64())
         return [self._columns[table][name].take(positions).to_pylist() for name in columns]
 
 
@@ -137,16 +137,16 @@ class _GraphVersion(NamedTuple):
 def open_graphs(store: Store, corpora: Sequence[str]) -> list[RowReader]:
     """Return readers of the rows of corpora: one for each in memory, and one for those that stay in the tables."""
     rows = store.read_small_table(GRAPHS, ("corpus", "version", "chunks"))
-    known = {row["corpus"]: _GraphVersion(row["version"], row["chunks"]) for row in rows.to_pylist()}
+    versions = {row["corpus"]: _GraphVersion(row["version"], row["chunks"]) for row in rows.to_pylist()}
     names, small, total = dict.fromkeys(corpora), [], 0
-    for name in sorted(names.keys() & known.keys(), key=lambda name: (known[name].chunks, name)):
-        total += known[name].chunks
+    for name in sorted(names.keys() & versions.keys(), key=lambda name: (versions[name].chunks, name)):
+        total += versions[name].chunks
         if total <= MAX_LOADED_CHUNKS:
             small.append(name)
     # Those of unfinished first ingestions are among them.
     stored = [name for name in names if name not in small]
     readers = [
-        store.load_derived(f"graph of {name}", known[name], known[name].chunks, partial(LoadedRows, store, name))
+        store.load_derived(f"graph of {name}", versions[name], versions[name].chunks, partial(LoadedRows, store, name))
         for name in sorted(small)
     ]
     return [*readers, StoredRows(store, stored)] if stored else [*readers]

@@ -41,24 +41,24 @@ def add_facts(store: Store, dimensions: int, facts: Iterable[QuotedFact]) -> int
         ).to_pylist()
         if not chunk["corpus"].startswith(WEB_PREFIX)
     ]
-    found = {chunk["id"]: (chunk, _ground(chunk, stated[chunk["source_id"]])) for chunk in chunks}
-    found = {id: entry for id, entry in found.items() if entry[1]}
-    rows = store.read_rows_in(STATEMENTS, STATEMENTS_SCHEMA.names, "id", list(found)).to_pylist() if found else []
-    known = {row["id"]: row for row in rows}
-    merged = (_merge_row(known.get(id), chunk, relations) for id, (chunk, relations) in found.items())
-    changed = [row for row in merged if row != known.get(row["id"])]
+    grounded = {chunk["id"]: (chunk, _ground(chunk, stated[chunk["source_id"]])) for chunk in chunks}
+    grounded = {id: entry for id, entry in grounded.items() if entry[1]}
+    rows = store.read_rows_in(STATEMENTS, STATEMENTS_SCHEMA.names, "id", list(grounded)).to_pylist() if grounded else []
+    rows_by_id = {row["id"]: row for row in rows}
+    merged = (_merge_row(rows_by_id.get(id), chunk, relations) for id, (chunk, relations) in grounded.items())
+    changed = [row for row in merged if row != rows_by_id.get(row["id"])]
     store.upsert(STATEMENTS, pa.Table.from_pylist(changed, schema=STATEMENTS_SCHEMA), "id")
     return len(changed)
 
 
 def _collect_statements(facts: Iterable[QuotedFact]) -> dict[SourceId, list[tuple[int, StatedRelation]]]:
     """Return the offset of each quote, and the relation that it states, by source."""
-    found: dict[SourceId, list[tuple[int, StatedRelation]]] = {}
+    statements: dict[SourceId, list[tuple[int, StatedRelation]]] = {}
     for fact, quotes in facts:
         for quote in quotes:
             relation = StatedRelation(fact.subject, fact.predicate, fact.object, quote.text)
-            found.setdefault(quote.source, []).append((quote.start, relation))
-    return found
+            statements.setdefault(quote.source, []).append((quote.start, relation))
+    return statements
 
 
 def _ground(chunk: _Row, stated: Iterable[tuple[int, StatedRelation]]) -> tuple[GroundedRelation, ...]:
@@ -71,15 +71,15 @@ def _merge_row(row: _Row | None, chunk: _Row, relations: Iterable[GroundedRelati
     if row is None:
         names = {"id": chunk["id"], "source_id": chunk["source_id"], "corpus": chunk["corpus"]}
         row = {**names, "cooccurrences": "", "statements": []}
-    known = {_make_key(stated["subject"], stated["predicate"], stated["object"]) for stated in row["statements"]}
-    new = [relation for relation in relations if _make_key(*relation[:3]) not in known]
-    pairs = {sort_pair(normalize_term(one.subject), normalize_term(one.object)): 1 for one in new}
+    keys = {_make_key(stated["subject"], stated["predicate"], stated["object"]) for stated in row["statements"]}
+    added = [relation for relation in relations if _make_key(*relation[:3]) not in keys]
+    pairs = {sort_pair(normalize_term(new.subject), normalize_term(new.object)): 1 for new in added}
     lines = row["cooccurrences"].split("\n") if row["cooccurrences"] else []
     lines += [line for line in pack_pairs(pairs).split("\n") if line and line not in lines]
     return {
         **row,
         "cooccurrences": "\n".join(lines),
-        "statements": [*row["statements"], *(_build_statement(chunk, relation) for relation in new)],
+        "statements": [*row["statements"], *(_build_statement(chunk, relation) for relation in added)],
     }
 
 

@@ -44,21 +44,21 @@ class _ChunkLists(NamedTuple):
     mentioned: list[str]
 
 
-def build_mention_row(chunk: str, source: str, corpus: str, title: str, read: ParsedChunk) -> dict[str, object]:
+def build_mention_row(chunk: str, source: str, corpus: str, title: str, parsed: ParsedChunk) -> dict[str, object]:
     """Return the row of `mentions` of a chunk in a document with this title."""
     title_key = naming.normalize_title(title)
-    found = read.names
+    names = parsed.names
     return {
         "id": chunk,
         "source_id": source,
         "corpus": corpus,
         "title": title_key,
-        "named": title_key in found.full_names or title_key in found.partial_names,
-        "names": list(found.full_names),
-        "parts": list(found.partial_names),
-        "terms": read.terms,
-        "phrases": TAB.join(read.phrases),
-        "cooccurrences": pack_pairs(read.co_occurrences),
+        "named": title_key in names.full_names or title_key in names.partial_names,
+        "names": list(names.full_names),
+        "parts": list(names.partial_names),
+        "terms": parsed.terms,
+        "phrases": TAB.join(parsed.phrases),
+        "cooccurrences": pack_pairs(parsed.co_occurrences),
     }
 
 
@@ -84,10 +84,10 @@ def refresh_graph(store: Store, corpus: str) -> None:
 def _synchronize_rows(store: Store, table: str, where: str, rows: Iterable[dict[str, object]]) -> None:
     """Make the rows of a table that match the condition equal to `rows`; write only the differences."""
     schema = SCHEMAS[table]
-    wanted = {str(row["id"]): row for row in rows}
+    target = {str(row["id"]): row for row in rows}
     present = {str(row["id"]): row for row in store.read_rows(table, schema.names, where).to_pylist()}
-    store.delete_rows_in(table, "id", [key for key in present if key not in wanted])
-    changed = [row for key, row in wanted.items() if present.get(key) != row]
+    store.delete_rows_in(table, "id", [key for key in present if key not in target])
+    changed = [row for key, row in target.items() if present.get(key) != row]
     store.upsert(table, pa.Table.from_pylist(changed, schema=schema), "id")
 
 

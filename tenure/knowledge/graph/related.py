@@ -95,45 +95,45 @@ class KnowledgeGraph:
 def _build_keys(entity: str) -> tuple[str, ...]:
     if len(entity) > MAX_ENTITY_CHARACTERS:
         raise InvalidSearch(f"an entity has {MAX_ENTITY_CHARACTERS} characters at most, not {len(entity)}")
-    found = tuple(
+    keys = tuple(
         dict.fromkeys(filter(None, (normalize_term(entity), normalize_term(entity.lower()), normalize_name(entity))))
     )
-    if not found:
+    if not keys:
         raise InvalidSearch("the name of the entity contains no word")
-    return found
+    return keys
 
 
 def _build_mention_condition(condition: str, keys: Sequence[str]) -> str:
-    named = " OR ".join(f"strpos(cooccurrences, {quote_literal(TAB + key + TAB)}) > 0" for key in keys)
-    return f"{condition} AND ({named})"
+    mentions = " OR ".join(f"strpos(cooccurrences, {quote_literal(TAB + key + TAB)}) > 0" for key in keys)
+    return f"{condition} AND ({mentions})"
 
 
 def _load_sources(store: Store, condition: str, keys: Sequence[str]) -> dict[str, SourceId]:
-    found: dict[str, SourceId] = {}
+    sources: dict[str, SourceId] = {}
     for table in (MENTIONS, STATEMENTS):
         rows = store.read_rows(table, ["id", "source_id"], _build_mention_condition(condition, keys))
-        found.update(zip(rows["id"].to_pylist(), map(SourceId, rows["source_id"].to_pylist()), strict=True))
-    return found
+        sources.update(zip(rows["id"].to_pylist(), map(SourceId, rows["source_id"].to_pylist()), strict=True))
+    return sources
 
 
 def _group_relations(store: Store, condition: str, keys: Sequence[str]) -> dict[_RelationKey, _RelationGroup]:
     """Return the relations of an entity: extracted ones, and co-occurrences of pairs without an extracted one."""
-    found: dict[_RelationKey, _RelationGroup] = {}
+    groups: dict[_RelationKey, _RelationGroup] = {}
     for chunk, statement in _read_statements(store, condition, keys):
         ends = normalize_term(statement["subject"]), normalize_term(statement["object"])
-        group = found.setdefault(
+        group = groups.setdefault(
             (ends[0], statement["predicate"].lower(), ends[1]), _RelationGroup(statement["predicate"])
         )
         group.add(chunk, statement["count"], statement)
-    known = {frozenset((subject, object_)) for subject, _, object_ in found}
+    stated = {frozenset((subject, object_)) for subject, _, object_ in groups}
     rows = store.read_rows(MENTIONS, ["id", "cooccurrences"], _build_mention_condition(condition, keys)).sort_by("id")
     for chunk, lines in zip(rows["id"].to_pylist(), rows["cooccurrences"].to_pylist(), strict=True):
         for line, times in Counter(lines.split("\n")).items():
-            _, one, other, _ = line.split(TAB)
-            if (one in keys) != (other in keys) and frozenset((one, other)) not in known:
-                ends = (one, other) if one in keys else (other, one)
-                found.setdefault((ends[0], CO_OCCURRENCE, ends[1]), _RelationGroup(CO_OCCURRENCE)).add(chunk, times)
-    return found
+            _, first, second, _ = line.split(TAB)
+            if (first in keys) != (second in keys) and frozenset((first, second)) not in stated:
+                ends = (first, second) if first in keys else (second, first)
+                groups.setdefault((ends[0], CO_OCCURRENCE, ends[1]), _RelationGroup(CO_OCCURRENCE)).add(chunk, times)
+    return groups
 
 
 def _read_statements(store: Store, condition: str, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -151,15 +151,15 @@ class _Spellings:
         self.passages = passages
         self.cooccurrences = {chunk: extract_cooccurrences(passage.text) for chunk, passage in passages.items()}
         self._kinds: Counter[EntityKind] = Counter(
-            found.entities[key].kind for found in self.cooccurrences.values() for key in keys if key in found.entities
+            pairs.entities[key].kind for pairs in self.cooccurrences.values() for key in keys if key in pairs.entities
         )
 
     def find_name(self, keys: Sequence[str]) -> str:
         """Return the most frequent spelling of an entity; empty if no passage names it."""
-        written = Counter(
-            found.entities[key].name for found in self.cooccurrences.values() for key in keys if key in found.entities
+        spellings = Counter(
+            pairs.entities[key].name for pairs in self.cooccurrences.values() for key in keys if key in pairs.entities
         )
-        return min(written, key=lambda name: (-written[name], name)) if written else ""
+        return min(spellings, key=lambda name: (-spellings[name], name)) if spellings else ""
 
     def find_kind(self) -> EntityKind | None:
         """Return the most frequent kind of the entity, as its spelling suggests; None if unknown."""

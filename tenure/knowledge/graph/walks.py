@@ -19,6 +19,7 @@ from tenure.knowledge.graph.corpus_graphs import GraphReader, StoredRows, open_g
 from tenure.knowledge.graph.graph import TAB
 from tenure.knowledge.store.store import Store
 
+# A passage that names a thing, and one about it; with a damping of 0.5 a third hop gets an eighth of the walk.
 _MAX_HOPS = 2
 _MAX_FRONTIER = 30
 """Passages whose second-hop links are followed; more of them do not improve the benchmark."""
@@ -73,17 +74,17 @@ class EntityGraph:
 
     def find_neighbours(self, names: Sequence[str], limit: int) -> tuple[str, ...]:
         """Return the keys of entities that share most sentences with some names in close passages."""
-        wanted = set(names)
-        found = self._graph.load_entities(names)
+        given_names = set(names)
+        entities = self._graph.load_entities(names)
         chunks = dict.fromkeys(
-            chunk for first in found.values() for chunk in (*first.title_passages, *first.name_passages)
+            chunk for first in entities.values() for chunk in (*first.title_passages, *first.name_passages)
         )
         counts: Counter[str] = Counter()
         for related in self._graph.load_passages(list(chunks)[:_MAX_FRONTIER]).values():
             for line in related.pairs:
                 first, second = line.strip(TAB).split(TAB)
-                if (first in wanted) != (second in wanted):
-                    counts[second if first in wanted else first] += 1
+                if (first in given_names) != (second in given_names):
+                    counts[second if first in given_names else first] += 1
         return tuple(name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit])
 
     def _load_links(
@@ -94,9 +95,9 @@ class EntityGraph:
             name for passage in passages.values() for name in (*passage.names, *passage.parts, passage.title)
         )
         pairs = self._graph.load_pair_chunks(pair for passage in passages.values() for pair in passage.pairs)
-        found = {chunk: weigh_passage_links(chunk, passage, entities, pairs) for chunk, passage in passages.items()}
+        links = {chunk: weigh_passage_links(chunk, passage, entities, pairs) for chunk, passage in passages.items()}
         self._load_query_words(
-            {*found, *(target for targets in found.values() for target in targets)}, query_words, words
+            {*links, *(target for targets in links.values() for target in targets)}, query_words, words
         )
         empty: _Words = frozenset()
         return {
@@ -104,13 +105,13 @@ class EntityGraph:
                 target: boost_unanswered_terms(weight, query_words, words.get(chunk, empty), words.get(target, empty))
                 for target, weight in sorted(targets.items())
             }
-            for chunk, targets in found.items()
+            for chunk, targets in links.items()
         }
 
     def _load_query_words(self, chunks: set[str], query_words: _Words, words: dict[str, _Words]) -> None:
         """Add to `words` which words of the query each chunk contains."""
         terms = self._graph.load_terms(sorted(chunks - words.keys()))
-        words.update((chunk, query_words.intersection(held.split())) for chunk, held in terms.items())
+        words.update((chunk, query_words.intersection(stems.split())) for chunk, stems in terms.items())
 
 
 def _select_frontier(weights: Mapping[str, Mapping[str, float]]) -> list[str]:

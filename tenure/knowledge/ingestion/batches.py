@@ -108,10 +108,10 @@ class WriteBatch:
         return BatchResult(rows.num_rows, rows["vector"].null_count)
 
     def _delete_stale(self, replaced: list[SourceId], current: list[str]) -> None:
-        own = build_chunk_table_name(self._model.dimensions)
+        chunk_table = build_chunk_table_name(self._model.dimensions)
         for table in (*self._store.list_chunk_tables(), MENTIONS, STATEMENTS) if replaced else ():
             # Chunks of another vector size are in another table, and none of them is current.
-            unless = f"id IN {quote_list(current)}" if table in (own, MENTIONS, STATEMENTS) else ""
+            unless = f"id IN {quote_list(current)}" if table in (chunk_table, MENTIONS, STATEMENTS) else ""
             self._store.delete_rows_in(table, "source_id", replaced, unless)
 
     def _build_source_rows(self, files: list[ParsedFile], fetched_at: str, recipe: str) -> pa.Table:

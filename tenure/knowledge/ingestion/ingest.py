@@ -76,18 +76,18 @@ class Ingestion:
         roots = [Path(path).absolute() for path in self._paths]
         with process_lock(self._store.folder, self._corpus, lambda: self._report_progress(force=True)):
             self._report_progress(stage="scanning", force=True)
-            found = scan_files(roots, self._report_progress, include_secrets=self._include_secrets)
-            paths = {file.path for file in found.files}
-            total = len(paths) + found.skipped_total
-            known = catalogue.list_known_files(self._store, self._corpus)
-            self._writer.claim(keeps_other_sources=any(not _is_below(uri, roots) for uri in known))
-            self._report_progress(stage="reading", files_done=found.skipped_total, files_total=total, force=True)
-            for path, reason in found.skipped:
+            scan = scan_files(roots, self._report_progress, include_secrets=self._include_secrets)
+            paths = {file.path for file in scan.files}
+            total = len(paths) + scan.skipped_total
+            files = catalogue.list_known_files(self._store, self._corpus)
+            self._writer.claim(keeps_other_sources=any(not _is_below(uri, roots) for uri in files))
+            self._report_progress(stage="reading", files_done=scan.skipped_total, files_total=total, force=True)
+            for path, reason in scan.skipped:
                 self._skip(path, reason)
-            self._counts.skipped_total = found.skipped_total
-            self._read(found.files, known)
+            self._counts.skipped_total = scan.skipped_total
+            self._read(scan.files, files)
             self._report_progress(stage="indexing", force=True)
-            self._remove([file for uri, file in known.items() if uri not in paths and _is_below(uri, roots)])
+            self._remove([file for uri, file in files.items() if uri not in paths and _is_below(uri, roots)])
             self._counts.embedded = self._writer.embed()
             pending = self._writer.finish(
                 changed=bool(self._counts.added or self._counts.changed or self._counts.removed)
@@ -97,20 +97,20 @@ class Ingestion:
             corpus=self._corpus, files=total, pending=pending, seconds=time.monotonic() - started, **vars(self._counts)
         )
 
-    def _read(self, files: Sequence[FoundFile], known: dict[str, KnownFile]) -> None:
+    def _read(self, files: Sequence[FoundFile], known_files: dict[str, KnownFile]) -> None:
         with ReaderPool(self._recipe, choose_reader_count(len(files)), self._budget) as readers:
-            for outcome in readers.read_all(self._tasks(files, known), self._report_progress):
-                self._handle_outcome(outcome, known.get(outcome.path))
+            for outcome in readers.read_all(self._tasks(files, known_files), self._report_progress):
+                self._handle_outcome(outcome, known_files.get(outcome.path))
         self._count_chunks(self._writer.flush())
 
-    def _tasks(self, files: Sequence[FoundFile], known: dict[str, KnownFile]) -> Iterator[FileTask]:
+    def _tasks(self, files: Sequence[FoundFile], known_files: dict[str, KnownFile]) -> Iterator[FileTask]:
         """Yield the files that must be opened.
 
         Files of unchanged size and time are left out, and files that no parser reads, such as images: the start of a
         reader process takes a second, and an unchanged folder needs none.
         """
         for path, size, mtime_ns in files:
-            file = known.get(path)
+            file = known_files.get(path)
             current = file is not None and file.recipe == self._writer.recipe_name
             if file is not None and current and (size, mtime_ns) == (file.size, file.mtime_ns):
                 self._counts.unchanged += 1
@@ -121,16 +121,16 @@ class Ingestion:
                 known_hash = file.content_hash if file is not None and current else ""
                 yield FileTask(path, known_hash, size, self._include_secrets)
 
-    def _handle_outcome(self, outcome: ReaderOutcome, known: KnownFile | None) -> None:
+    def _handle_outcome(self, outcome: ReaderOutcome, earlier: KnownFile | None) -> None:
         if isinstance(outcome, ParsedFile):
-            self._count_chunks(self._writer.add(outcome, is_known=known is not None))
-            self._counts.changed += known is not None
-            self._counts.added += known is None
+            self._count_chunks(self._writer.add(outcome, is_known=earlier is not None))
+            self._counts.changed += earlier is not None
+            self._counts.added += earlier is None
         elif isinstance(outcome, UnreadableFile):
             self._skip(outcome.path, outcome.reason)
-            if known is not None:
+            if earlier is not None:
                 # Its earlier text is no longer evidence.
-                self._remove([known])
+                self._remove([earlier])
         else:
             self._counts.unchanged += 1
         self._report_progress(files_done=self._progress.files_done + 1, last_file=outcome.path)
@@ -144,9 +144,9 @@ class Ingestion:
         if len(self._counts.skipped) < MAX_LISTED_SKIPS:
             self._counts.skipped += (SkippedFile(path=path, reason=reason),)
 
-    def _remove(self, gone: list[KnownFile]) -> None:
-        self._writer.remove_sources([file.source for file in gone])
-        self._counts.removed += len(gone)
+    def _remove(self, files: list[KnownFile]) -> None:
+        self._writer.remove_sources([file.source for file in files])
+        self._counts.removed += len(files)
 
     def _report_progress(self, force: bool = False, **changes: IngestStage | int | str) -> None:
         self._progress = self._progress.model_copy(update=changes)

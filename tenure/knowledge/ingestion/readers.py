@@ -33,7 +33,7 @@ _PAGE_TIMEOUT_SECONDS = 30.0
 """Time for one web page; shorter, because there are others."""
 _MAX_MEMORY_MB = 2048
 """Memory limit of a reader, in megabytes: twice what the table engine needs, and far more than other parsers."""
-_START_TIMEOUT_SECONDS = 60.0
+_START_TIMEOUT_SECONDS = 60.0  # A reader starts in one second on an idle machine.
 _MEASURE_SECONDS = 0.2
 """Interval in which the computing time of a reader is measured."""
 _STOPPED_CPU_SECONDS = 1.0

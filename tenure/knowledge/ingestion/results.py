@@ -62,7 +62,7 @@ class StoredResults:
         if not most_relevant:
             return passages
         best = sorted(passages, key=lambda passage: -passage.relevance)[:_MAX_PASSAGES]
-        return tuple(one.model_copy(update={"score": 1 / (60 + rank)}) for rank, one in enumerate(best, 1))
+        return tuple(ref.model_copy(update={"score": 1 / (60 + rank)}) for rank, ref in enumerate(best, 1))
 
     def write_document(self, corpus: str, uri: str, document: Document) -> tuple[ParsedChunk, ...]:
         """Store a document as a source of a corpus; return its chunks."""
@@ -89,5 +89,5 @@ class StoredResults:
         )
 
     def _load_baseline(self, corpus: str) -> float:
-        known = catalogue.list_corpora(self._store).get(corpus)
-        return known.baseline if known else 0.0
+        record = catalogue.list_corpora(self._store).get(corpus)
+        return record.baseline if record else 0.0

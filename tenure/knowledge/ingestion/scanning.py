@@ -38,8 +38,8 @@ def scan_files(
         try:
             while True:
                 try:
-                    left = deadline - time.monotonic()
-                    output, _ = process.communicate(request, timeout=max(0.0, min(_POLL_SECONDS, left)))
+                    remaining = deadline - time.monotonic()
+                    output, _ = process.communicate(request, timeout=max(0.0, min(_POLL_SECONDS, remaining)))
                     break
                 except subprocess.TimeoutExpired:
                     request = None

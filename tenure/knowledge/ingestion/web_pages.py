@@ -79,9 +79,9 @@ class WebPageIngestion:
 
     def _tasks(self) -> Iterator[PageTask]:
         """Yield the pages that the corpus has not read yet, or only without a browser."""
-        wanted = dict.fromkeys(page.canonical_url for page in self._request.fetched if page.canonical_url)
+        fetched = dict.fromkeys(page.canonical_url for page in self._request.fetched if page.canonical_url)
         again = {page.url for page in self._earlier.values() if page.status != "read" and self._request.rendered}
-        new = [address for address in wanted if address not in self._earlier or address in again]
+        new = [address for address in fetched if address not in self._earlier or address in again]
         for cached in PageCache(self._store).load_pages(new):
             yield PageTask(cached.known.url, cached.body, cached.known.media_type, cached.known.charset)
 
@@ -124,7 +124,7 @@ class WebPageIngestion:
             self._unrendered.append(page.path)
         self._record_page(page, source, "read" if read else "left_out")
 
-    def _find_duplicate(self, address: str, own: Fingerprint) -> str:
+    def _find_duplicate(self, address: str, fingerprint: Fingerprint) -> str:
         """Return the URL of a source with nearly the same text; empty if there is none."""
         others = [*self._earlier.values(), *self._readings.values()]
         return next(
@@ -133,22 +133,22 @@ class WebPageIngestion:
                 for other in others
                 if other.status == "read"
                 and other.url != address
-                and estimate_similarity(other.fingerprint, own) >= MIN_DUPLICATE_SIMILARITY
+                and estimate_similarity(other.fingerprint, fingerprint) >= MIN_DUPLICATE_SIMILARITY
             ),
             "",
         )
 
     def _record_page(self, page: ParsedPage, source: WebSource, status: PageStatus) -> None:
         """Record a page under its canonical URL and under the requested one."""
-        own = page.file.path
+        canonical_url = page.file.path
         self._readings[page.path] = PageReading(
             url=page.path, status="moved", query=self._request.query, cycle=self._find_cycle(page.path)
         )
-        self._readings[own] = PageReading(
-            url=own,
+        self._readings[canonical_url] = PageReading(
+            url=canonical_url,
             status=status,
             query=self._request.query,
-            cycle=self._find_cycle(own),
+            cycle=self._find_cycle(canonical_url),
             source_id=source.source if status == "read" else "",
             title=source.title,
             quality=source.quality,
@@ -172,8 +172,8 @@ class WebPageIngestion:
 
     def _find_cycle(self, address: str) -> int:
         """Return the cycle in which a page first became a source."""
-        known = self._earlier.get(address)
-        return known.cycle if known and known.status in ("read", "moved") else self._request.cycle
+        reading = self._earlier.get(address)
+        return reading.cycle if reading and reading.status in ("read", "moved") else self._request.cycle
 
     def _report_progress(self) -> None:
         self._report(IngestProgress(stage="reading", files_done=len(self._readings)))

@@ -54,13 +54,13 @@ class _EpisodeTotals:
     searches: int = 0
     newest: int = 0
 
-    def add(self, score: float, searches: int, made: int) -> None:
+    def add(self, score: float, searches: int, created_at: int) -> None:
         """Add an episode."""
         self.episodes += 1
         self.score += score
         self.well += score >= scoring.SUCCESS_SCORE
         self.searches += searches
-        self.newest = max(self.newest, made)
+        self.newest = max(self.newest, created_at)
 
 
 class Consolidation:
@@ -100,8 +100,8 @@ class Consolidation:
         seconds = time.monotonic() - started
         return UpkeepReport(step=self._step, processed=self._looked_at, changed=self._changed, seconds=seconds)
 
-    def _batches(self, columns: Sequence[str], where: str, size: int = PASS_ROWS) -> Iterator[pa.RecordBatch]:
-        for batch in self._store.read_batches(self._table, columns, where, size):
+    def _batches(self, columns: Sequence[str], where: str) -> Iterator[pa.RecordBatch]:
+        for batch in self._store.read_batches(self._table, columns, where, PASS_ROWS):
             yield batch
             self._advance(batch.num_rows)
 
@@ -148,8 +148,8 @@ class Consolidation:
 
     def _compare(self) -> None:
         """Compare new memories with all others of their owner: merge paraphrases, and mark contradictions."""
-        own = f"model = {quote_literal(self._model.name)} AND kind IN {quote_list(_COMPARED_KINDS)}"
-        new = f"NOT compared AND {own}"
+        compared = f"model = {quote_literal(self._model.name)} AND kind IN {quote_list(_COMPARED_KINDS)}"
+        new = f"NOT compared AND {compared}"
         owners: set[str] = set()
         for batch in self._store.read_batches(self._table, ["owner"], new, PASS_ROWS):
             owners.update(batch["owner"].to_pylist())
@@ -158,7 +158,7 @@ class Consolidation:
             while (
                 block := self._store.read_rows(self._table, ["id", "kind", "vector"], mine + new, _BLOCK_ROWS)
             ).num_rows:
-                self._resolve(block["id"].to_pylist(), self._find_neighbours(block, mine + own))
+                self._resolve(block["id"].to_pylist(), self._find_neighbours(block, mine + compared))
                 self._advance(block.num_rows)
 
     def _find_neighbours(self, block: pa.Table, where: str) -> dict[str, list[tuple[float, str]]]:
@@ -170,7 +170,7 @@ class Consolidation:
             others = f"{where} AND kind IN {quote_list(kinds)} AND id <> {quote_literal(row['id'])}"
             vector = np.asarray(row["vector"], dtype=np.float32)
             near = self._store.search_vectors(self._table, ["id"], vector, others, _MAX_NEIGHBOURS).to_pylist()
-            similar = [(1.0 - found["_distance"], found["id"]) for found in near]
+            similar = [(1.0 - neighbour["_distance"], neighbour["id"]) for neighbour in near]
             neighbours[row["id"]] = [pair for pair in similar if pair[0] >= _MIN_COMPARED_SIMILARITY]
             self._check_cancelled()
         return neighbours
@@ -194,7 +194,7 @@ class Consolidation:
         merged_into_ids, merged_memories = self._merge_groups(
             [[memories_by_id[id] for id in sorted(group)] for id, group in sorted(groups.items()) if id == min(group)]
         )
-        memories_by_id |= {one.id: one for one in merged_memories}
+        memories_by_id |= {memory.id: memory for memory in merged_memories}
         self._mark_contradictions(
             {(merged_into_ids.get(a, a), merged_into_ids.get(b, b)) for a, b in contradictions}, memories_by_id
         )
@@ -218,19 +218,19 @@ class Consolidation:
     def _merge_groups(self, groups: Sequence[Sequence[Memory]]) -> tuple[dict[str, str], list[Memory]]:
         sources = [[source for memory in group for source in memory.origin.sources] for group in groups]
         supports = memory_rows.compute_supports(self._store, sources)
-        made = [scoring.merge_memories(group, support) for group, support in zip(groups, supports, strict=True)]
+        merged = [scoring.merge_memories(group, support) for group, support in zip(groups, supports, strict=True)]
         merged_into = {
             memory.id: into.id
-            for group, into in zip(groups, made, strict=True)
+            for group, into in zip(groups, merged, strict=True)
             for memory in group
             if memory is not into
         }
         removed = [id for id, into in merged_into.items() if id != into]
-        memory_rows.store_uses(self._store, made)
-        memory_rows.rewrite_memories(self._store, self._table, made)
+        memory_rows.store_uses(self._store, merged)
+        memory_rows.rewrite_memories(self._store, self._table, merged)
         memory_rows.delete_memories(self._store, self._table, removed)
-        self._changed += len(removed) + len(made)
-        return merged_into, made
+        self._changed += len(removed) + len(merged)
+        return merged_into, merged
 
     def _mark_contradictions(
         self, contradictions: Iterable[tuple[str, str]], memories_by_id: Mapping[str, Memory]
@@ -252,36 +252,36 @@ class Consolidation:
         for batch in self._batches(columns, "kind = 'episodic' AND strategy <> '' AND query_type <> ''"):
             for owner, kind, strategy, *figures in zip(*(batch[name].to_pylist() for name in columns), strict=True):
                 lessons[owner, kind, strategy].add(*figures)
-        made = [self._build_procedure(*key, found) for key, found in sorted(lessons.items())]
-        procedures = {procedure.id: procedure for procedure in made if procedure is not None}
-        known = self._load_memories(list(procedures))
+        built = [self._build_procedure(*key, totals) for key, totals in sorted(lessons.items())]
+        procedures = {procedure.id: procedure for procedure in built if procedure is not None}
+        stored = self._load_memories(list(procedures))
         new = [
             procedure
             for id, procedure in procedures.items()
-            if id not in known or _get_content(procedure) != _get_content(known[id])
+            if id not in stored or _get_content(procedure) != _get_content(stored[id])
         ]
         vectors = self._encode([procedure.text for procedure in new])
         memory_rows.write_memories(self._store, self._table, new, vectors, self._model.name, new=False)
         self._changed += len(new)
 
-    def _build_procedure(self, owner: str, kind: Any, strategy: str, found: _EpisodeTotals) -> Memory | None:
+    def _build_procedure(self, owner: str, kind: Any, strategy: str, totals: _EpisodeTotals) -> Memory | None:
         """Return the procedure that episodes support; None if there are too few."""
-        if found.episodes < scoring.MIN_EPISODES:
+        if totals.episodes < scoring.MIN_EPISODES:
             return None
         record = StrategyRecord(
             query_type=kind,
             strategy=strategy,
-            episodes=found.episodes,
-            score=found.score,
-            searches=found.searches,
+            episodes=totals.episodes,
+            score=totals.score,
+            searches=totals.searches,
         )
-        procedure = scoring.build_lesson(record, found.well)
+        procedure = scoring.build_lesson(record, totals.well)
         return Memory(
             id=memory_rows.make_memory_id(owner, "", f"lesson\0{kind}\0{strategy}"),
             kind="procedural",
             owner=owner,
             text=scoring.format_procedure(procedure),
-            created_at=memory_rows.from_seconds(found.newest),
+            created_at=memory_rows.from_seconds(totals.newest),
             origin=MemoryOrigin(corpora=()),  # a procedure counts outcomes, and has no text of a corpus
             confidence=scoring.compute_confidence(procedure),
             importance=scoring.LESSON_IMPORTANCE,

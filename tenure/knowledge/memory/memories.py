@@ -42,7 +42,6 @@ from tenure.contracts.knowledge.memory import (
     WriteMemoryRequest,
 )
 from tenure.contracts.knowledge.memory_policy import MemoryPolicy
-from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.embeddings.calibration import measure_model_baseline, normalize_relevance
 from tenure.knowledge.graph.facts import QuotedFact, add_facts
 from tenure.knowledge.graph.walks import EntityGraph
@@ -87,29 +86,26 @@ class Memories:
         """Store new memories; the operation is idempotent."""
         supports = memory_rows.compute_supports(self._store, (new.origin.sources for new in request.memories))
         corpora = memory_rows.load_corpora(self._store, (id for new in request.memories for id in new.origin.sources))
-        made = [
+        built = [
             self._build_memory(new, support, _find_corpora(new, corpora), request)
             for new, support in zip(request.memories, supports, strict=True)
         ]
-        first = {memory.id: memory for memory in reversed(made)}
-        known = self._load_memories(list(first))
-        memories = [_merge_repeated(memory, known.get(id)) for id, memory in first.items()]
+        first = {memory.id: memory for memory in reversed(built)}
+        stored = self._load_memories(list(first))
+        memories = [_merge_repeated(memory, stored.get(id)) for id, memory in first.items()]
         vectors = self._encode([memory_rows.select_embedded_text(memory) for memory in memories])
         joined = [self._corroborate(memory, vector) for memory, vector in zip(memories, vectors, strict=True)]
         memory_rows.write_memories(self._store, self._table, joined, vectors, self._model.name, new=True)
         state = {memory.id: memory for memory in joined}
         stated = [
             QuotedFact(new.details, new.quotes)
-            for new, memory in zip(request.memories, made, strict=True)
+            for new, memory in zip(request.memories, built, strict=True)
             if isinstance(new.details, FactDetails) and new.quotes and not state[memory.id].unconfirmed
         ]
         add_facts(self._store, self._model.dimensions, stated)
-        kinds = zip(request.memories, made, strict=True)
-        promoted = {memory.id for new, memory in kinds if memory.kind != scoring.classify_memory(new)}
         return RememberReply(
-            memories=tuple(memory.id for memory in made),
-            kinds=tuple(state[memory.id].kind for memory in made),
-            promoted=len(promoted),
+            memories=tuple(memory.id for memory in built),
+            kinds=tuple(state[memory.id].kind for memory in built),
             unconfirmed=sum(memory.unconfirmed for memory in joined),
         )
 
@@ -185,8 +181,8 @@ class Memories:
         """Return a memory with the sources of others that say the same, if its own do not confirm it."""
         if not memory.unconfirmed:
             return memory
-        own = memory_rows.build_owner_condition(memory.owner, FACT_KINDS)
-        where = f"{own} AND model = {quote_literal(self._model.name)}"
+        of_owner = memory_rows.build_owner_condition(memory.owner, FACT_KINDS)
+        where = f"{of_owner} AND model = {quote_literal(self._model.name)}"
         columns = ["id", "text", "sources", "corpora"]
         near = [
             row
@@ -226,7 +222,7 @@ class Memories:
     def count_uses(self, replies: Sequence[MemorySearchReply], request: MemorySearchRequest) -> None:
         """Count one use of each memory in the replies, by the user of a request."""
         recalled = [
-            memory for reply in replies for memory in (*(one.memory for one in reply.memories), *reply.preferences)
+            memory for reply in replies for memory in (*(item.memory for item in reply.memories), *reply.preferences)
         ]
         ids = list(dict.fromkeys(memory.id for memory in recalled))
         memory_rows.count_uses(self._store, ids, request.used_by, memory_rows.to_seconds(request.now))
@@ -259,16 +255,16 @@ class Memories:
         twice the time. It therefore first evaluates only the others, for more rows than needed; all conditions are left
         to it if too few of these rows may be recalled.
         """
-        own = memory_rows.build_owner_condition(request.owner, kinds)
-        indexed = f"{own} AND NOT unconfirmed AND model = {quote_literal(self._model.name)}"
+        of_owner = memory_rows.build_owner_condition(request.owner, kinds)
+        indexed = f"{of_owner} AND NOT unconfirmed AND model = {quote_literal(self._model.name)}"
         rows = read(indexed, _SURPLUS * limit)
-        found = [(memory_rows.parse_memory(row), row) for row in rows]
-        found = [(memory, row) for memory, row in found if _may_recall(memory, request)]
-        if len(found) < limit and len(rows) == _SURPLUS * limit:
+        pairs = [(memory_rows.parse_memory(row), row) for row in rows]
+        pairs = [(memory, row) for memory, row in pairs if _may_recall(memory, request)]
+        if len(pairs) < limit and len(rows) == _SURPLUS * limit:
             readable = "" if request.unrestricted else f" AND {memory_rows.build_corpora_condition(request.corpora)}"
             where = f"{indexed}{memory_rows.build_run_condition(request.without_runs)}{readable}"
-            found = [(memory_rows.parse_memory(row), row) for row in read(where, limit)]
-        return found[:limit]
+            pairs = [(memory_rows.parse_memory(row), row) for row in read(where, limit)]
+        return pairs[:limit]
 
     def _find_by_entity(self, request: MemorySearchRequest) -> list[tuple[Memory, dict[str, Any]]]:
         """Return facts that name an entity of the query, with their rows and vectors."""
@@ -316,14 +312,7 @@ class Memories:
                 *(likeness, freshness, memory.importance, memory.confidence, memory.use_count),
                 disputed=bool(memory.contradicted_by),
             )
-            yield ScoredMemory(
-                memory=memory,
-                score=round(score.total, 6),
-                relevance=round(score.relevance, 4),
-                freshness=round(score.freshness, 4),
-                weight=round(score.weight, 4),
-                use_weight=round(score.practice, 4),
-            )
+            yield ScoredMemory(memory=memory, score=round(score, 6), relevance=round(likeness, 4))
 
     @cached_property
     def _baseline(self) -> float:
@@ -331,8 +320,8 @@ class Memories:
 
     def load_strategies(self, owner: str, without_runs: Sequence[RunId] = ()) -> tuple[StrategyRecord, ...]:
         """Return the results of strategies over all episodes of an owner, without those of some runs."""
-        own = memory_rows.build_owner_condition(owner, ("episodic",))
-        where = f"{own}{memory_rows.build_run_condition(without_runs)} AND strategy <> ''"
+        of_owner = memory_rows.build_owner_condition(owner, ("episodic",))
+        where = f"{of_owner}{memory_rows.build_run_condition(without_runs)} AND strategy <> ''"
         rows = self._store.read_rows(self._table, ["query_type", "strategy", "score", "searches"], where)
         groups = rows.group_by(["query_type", "strategy"], use_threads=False).aggregate(
             [([], "count_all"), ("score", "sum"), ("searches", "sum")]
@@ -366,7 +355,7 @@ class Memories:
         self,
         request: ConsolidationRequest,
         report: Callable[[UpkeepProgress], None],
-        cancelled: Callable[[], bool] = is_never_cancelled,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> UpkeepReport:
         """Run one step of a consolidation."""
         return Consolidation(self._store, self._model, self._encode, self._policy, request, report, cancelled).run()
@@ -392,13 +381,13 @@ class Memories:
         return ForgetReply(forgotten=deleted)
 
 
-def limit_to_payload(found: Sequence[T], memory: Callable[[T], Memory]) -> Iterable[T]:
+def limit_to_payload(items: Sequence[T], memory: Callable[[T], Memory]) -> Iterable[T]:
     """Yield memories while they fit into one reply, at least one."""
     remaining = MAX_REPLY_CHARACTERS
-    for place, item in enumerate(found):
+    for number, item in enumerate(items):
         details = memory(item).details
         remaining -= len(memory(item).text) + (len(details.model_dump_json()) if details else 0) + CHARACTERS_PER_MEMORY
-        if place and remaining < 0:
+        if number and remaining < 0:
             return
         yield item
 
@@ -425,15 +414,15 @@ def _find_corpora(new_memory: NewMemory, corpora: Mapping[SourceId, str]) -> tup
     from all corpora that its run could read.
     """
     origin = new_memory.origin
-    named = [corpora.get(source) for source in origin.sources]
-    known = [corpus for corpus in named if corpus is not None and not is_results_corpus(corpus)]
-    if new_memory.rests_on_sources and named and len(known) == len(named):
-        found: Iterable[str] = known
+    source_corpora = [corpora.get(source) for source in origin.sources]
+    documents = [corpus for corpus in source_corpora if corpus is not None and not is_results_corpus(corpus)]
+    if new_memory.rests_on_sources and source_corpora and len(documents) == len(source_corpora):
+        names: Iterable[str] = documents
     elif origin.corpora is None:
         return None if origin.run or origin.sources else ()
     else:
-        found = origin.corpora
-    return tuple(sorted({corpus for corpus in found if not corpus.startswith(WEB_PREFIX)}))
+        names = origin.corpora
+    return tuple(sorted({corpus for corpus in names if not corpus.startswith(WEB_PREFIX)}))
 
 
 def _merge_repeated(memory: Memory, stored: Memory | None) -> Memory:
@@ -461,12 +450,12 @@ def _merge_repeated(memory: Memory, stored: Memory | None) -> Memory:
 
 def replace_sources(store: Store, memory: Memory, sources: Iterable[SourceId]) -> Memory:
     """Return a memory with these sources, as far as they still exist, and its new support."""
-    named = tuple(dict.fromkeys(sources))[: scoring.MAX_SOURCES]
-    [seen] = memory_rows.compute_supports(store, [named])
+    distinct = tuple(dict.fromkeys(sources))[: scoring.MAX_SOURCES]
+    [support] = memory_rows.compute_supports(store, [distinct])
     return memory.model_copy(
         update={
-            "origin": memory.origin.model_copy(update={"sources": named, "support": seen.independent}),
-            "unconfirmed": _is_unconfirmed(memory.details, named, seen),
+            "origin": memory.origin.model_copy(update={"sources": distinct, "support": support.independent}),
+            "unconfirmed": _is_unconfirmed(memory.details, distinct, support),
         }
     )
 
@@ -478,14 +467,14 @@ def forget_sources(store: Store, sources: Sequence[SourceId], where: str = "") -
     """
     removed, forgotten = set(sources), 0
     for table in memory_rows.list_memory_tables(store) if removed else ():
-        named = [
+        affected = [
             id
             for batch in store.read_batches(table, ["id", "sources"], where, PASS_ROWS)
             for id, ids in zip(batch["id"].to_pylist(), batch["sources"].to_pylist(), strict=True)
             if not removed.isdisjoint(ids)
         ]
-        for at in range(0, len(named), PASS_ROWS):
-            forgotten += _remove_sources(store, table, named[at : at + PASS_ROWS], removed)
+        for at in range(0, len(affected), PASS_ROWS):
+            forgotten += _remove_sources(store, table, affected[at : at + PASS_ROWS], removed)
     return forgotten
 
 

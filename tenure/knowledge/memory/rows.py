@@ -52,7 +52,7 @@ MemoryRow = Mapping[str, Any]
 
 
 def make_memory_id(owner: str, run: str, words: str) -> str:
-    """Return the id of a memory of an owner from a run."""
+    """Return the id of a memory: 24 hexadecimal digits, the same for the same words of a run."""
     return hash_parts(owner, run, words)[:24]
 
 
@@ -138,12 +138,12 @@ def select_embedded_text(memory: Memory) -> str:
 def load_preferences(store: Store, owner: str) -> list[Memory]:
     """Return the preferences that an owner has written, oldest first."""
     where = f"{build_owner_condition(owner, ('preference',))} AND run = ''"
-    found = [
+    preferences = [
         parse_memory(row)
         for table in list_memory_tables(store)
         for row in store.read_rows(table, COLUMNS, where).to_pylist()
     ]
-    ordered = sorted(found, key=lambda memory: (memory.created_at, memory.id))
+    ordered = sorted(preferences, key=lambda memory: (memory.created_at, memory.id))
     # While memories move to the table of another embedding model, one may be in both; the later text is valid.
     latest = {memory.id: memory for memory in ordered}
     return [memory for memory in ordered if latest[memory.id] is memory][:MAX_PREFERENCES]
@@ -155,25 +155,25 @@ def load_uses(store: Store, ids: Sequence[str]) -> dict[str, MemoryRow]:
         return {}
     columns = MEMORY_USES_SCHEMA.names
     if store.count_rows(MEMORY_USES) > MIN_INDEXED_ROWS:
-        found = store.read_rows_in(MEMORY_USES, columns, "memory", list(ids))
+        uses = store.read_rows_in(MEMORY_USES, columns, "memory", list(ids))
     else:
         rows = store.read_small_table(MEMORY_USES, columns)
-        found = rows.filter(pc.is_in(rows["memory"], pa.array(ids, pa.string())))
-    return {row["memory"]: row for row in found.to_pylist()}
+        uses = rows.filter(pc.is_in(rows["memory"], pa.array(ids, pa.string())))
+    return {row["memory"]: row for row in uses.to_pylist()}
 
 
 def count_uses(store: Store, ids: Sequence[str], occasion: str, now: int) -> None:
     """Count a use of memories, once per `occasion`."""
-    known = load_uses(store, ids)
+    uses = load_uses(store, ids)
     rows = [
         {
             "memory": id,
-            "use_count": (known[id]["use_count"] if id in known else 0) + 1,
+            "use_count": (uses[id]["use_count"] if id in uses else 0) + 1,
             "last_used_at": now,
             "used_by": occasion,
         }
         for id in ids
-        if id not in known or known[id]["used_by"] != occasion
+        if id not in uses or uses[id]["used_by"] != occasion
     ]
     if not rows:
         return
@@ -199,11 +199,11 @@ def store_uses(store: Store, memories: Iterable[Memory]) -> None:
 
 def _delete_personal_passages(store: Store, ids: Sequence[str]) -> None:
     """Delete the passages that runs have made of memories as statements of a person."""
-    found = store.read_rows_in(SOURCES, ["id"], "uri", [f"{MEMORY_URI}{id}" for id in ids])["id"].to_pylist()
-    if found:
+    sources = store.read_rows_in(SOURCES, ["id"], "uri", [f"{MEMORY_URI}{id}" for id in ids])["id"].to_pylist()
+    if sources:
         for table in store.list_chunk_tables():
-            store.delete_rows_in(table, "source_id", found)
-        store.delete_rows_in(SOURCES, "id", found)
+            store.delete_rows_in(table, "source_id", sources)
+        store.delete_rows_in(SOURCES, "id", sources)
 
 
 def delete_memories(store: Store, table: str, ids: Sequence[str]) -> None:
@@ -211,13 +211,13 @@ def delete_memories(store: Store, table: str, ids: Sequence[str]) -> None:
     if ids:
         store.delete_rows_in(MEMORY_USES, "memory", ids)
         _delete_personal_passages(store, ids)
-        gone = set(ids)
+        deleted = set(ids)
         disputed = [parse_memory(row) for row in store.read_rows_in(table, COLUMNS, "contradicted_by", ids).to_pylist()]
         store.delete_rows_in(table, "id", ids)
         rewrite_memories(
             store,
             table,
-            [memory.model_copy(update={"contradicted_by": ""}) for memory in disputed if memory.id not in gone],
+            [memory.model_copy(update={"contradicted_by": ""}) for memory in disputed if memory.id not in deleted],
         )
 
 
@@ -233,11 +233,11 @@ def update_memories(store: Store, table: str, rows: Sequence[MemoryRow]) -> None
     """
     if rows:
         schema = build_memory_schema(int(table.removeprefix(MEMORIES_PREFIX)))
-        there = store.read_rows_in(table, schema.names, "id", [memory["id"] for memory in rows])
+        stored = store.read_rows_in(table, schema.names, "id", [memory["id"] for memory in rows])
         changed = {memory["id"]: memory for memory in rows}
-        columns = {name: there[name] for name in schema.names}
+        columns = {name: stored[name] for name in schema.names}
         for name in rows[0]:
-            columns[name] = pa.array([changed[id][name] for id in there["id"].to_pylist()], schema.field(name).type)
+            columns[name] = pa.array([changed[id][name] for id in stored["id"].to_pylist()], schema.field(name).type)
         store.update_columns(table, pa.table(columns, schema=schema), "id")
 
 
@@ -258,8 +258,8 @@ def compute_supports(store: Store, sources: Iterable[Sequence[SourceId]]) -> lis
 
 
 def _read_column(store: Store, ids: Sequence[SourceId], column: str) -> list[tuple[SourceId, str]]:
-    found = store.read_rows_in(SOURCES, ["id", column], "id", list(ids)) if ids else None
-    return list(zip(found["id"].to_pylist(), found[column].to_pylist(), strict=True)) if found is not None else []
+    rows = store.read_rows_in(SOURCES, ["id", column], "id", list(ids)) if ids else None
+    return list(zip(rows["id"].to_pylist(), rows[column].to_pylist(), strict=True)) if rows is not None else []
 
 
 def load_corpora(store: Store, sources: Iterable[SourceId]) -> dict[SourceId, str]:
@@ -274,8 +274,8 @@ def build_corpora_condition(corpora: Sequence[str]) -> str:
     source are recalled.
     """
     readable = f" OR array_has_all(make_array{quote_list(corpora)}, corpora)" if corpora else ""
-    known = f"(corpora IS NOT NULL AND (cardinality(corpora) = 0{readable}))"
-    return f"({known} OR (corpora IS NULL AND run = '' AND cardinality(sources) = 0))"
+    readable_only = f"(corpora IS NOT NULL AND (cardinality(corpora) = 0{readable}))"
+    return f"({readable_only} OR (corpora IS NULL AND run = '' AND cardinality(sources) = 0))"
 
 
 def build_run_condition(without: Sequence[str]) -> str:
@@ -285,5 +285,5 @@ def build_run_condition(without: Sequence[str]) -> str:
 
 def build_owner_condition(owner: str, kinds: Sequence[str] = ()) -> str:
     """Return the condition of an owner's memories of some kinds; of all kinds if none is given."""
-    own = f"owner = {quote_literal(owner)}"
-    return f"{own} AND kind IN {quote_list(kinds)}" if kinds else own
+    of_owner = f"owner = {quote_literal(owner)}"
+    return f"{of_owner} AND kind IN {quote_list(kinds)}" if kinds else of_owner

@@ -64,9 +64,9 @@ class PageCache:
     def load_metadata(self, urls: Iterable[str]) -> dict[str, PageMetadata]:
         """Return the metadata of canonical URLs and of their redirect targets, by URL."""
         try:
-            found = self._read_metadata(sorted(set(urls)))
-            targets = sorted({page.target_url for page in found.values()} - found.keys())
-            return found | self._read_metadata(targets)
+            pages = self._read_metadata(sorted(set(urls)))
+            targets = sorted({page.target_url for page in pages.values()} - pages.keys())
+            return pages | self._read_metadata(targets)
         except CorruptTable as error:
             self._store.replace_cache(PAGES, error)
             return {}
@@ -89,13 +89,13 @@ class PageCache:
 
         Pages whose body is damaged are removed, so that they are fetched again.
         """
-        wanted = list(dict.fromkeys(urls))
-        for start in range(0, len(wanted), batch_size):
-            part = wanted[start : start + batch_size]
+        distinct = list(dict.fromkeys(urls))
+        for start in range(0, len(distinct), batch_size):
+            part = distinct[start : start + batch_size]
             rows = self._store.read_rows_in(PAGES, PAGES_SCHEMA.names, "url", part).to_pylist()
             self._remove_damaged(rows)
-            there = {row["url"]: CachedPage(_read_metadata(row), row["body"]) for row in rows if _is_intact(row)}
-            yield from (there[url] for url in part if url in there)
+            pages = {row["url"]: CachedPage(_read_metadata(row), row["body"]) for row in rows if _is_intact(row)}
+            yield from (pages[url] for url in part if url in pages)
 
     def _remove_damaged(self, rows: Sequence[dict[str, Any]]) -> None:
         damaged = [row["url"] for row in rows if not _is_intact(row)]

@@ -76,12 +76,12 @@ class PageFetching:
             KnowledgeError: the page cache cannot be read or written.
         """
         forms = {address: _canonicalize(address) for address in request.urls}
-        wanted = list(dict.fromkeys(form for form in forms.values() if isinstance(form, str)))
-        known = await asyncio.to_thread(self._cache.load_metadata, wanted)
+        addresses = list(dict.fromkeys(form for form in forms.values() if isinstance(form, str)))
+        cached = await asyncio.to_thread(self._cache.load_metadata, addresses)
         writes = _PendingWrites(self._cache, self._writing)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = {form: group.create_task(self._fetch_page(form, known, writes, request)) for form in wanted}
+                tasks = {form: group.create_task(self._fetch_page(form, cached, writes, request)) for form in addresses}
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None  # failures of pages raise nothing: this is the cache
         await writes.flush()
@@ -94,16 +94,16 @@ class PageFetching:
         )
 
     async def _fetch_page(
-        self, address: str, known: Mapping[str, PageMetadata], writes: "_PendingWrites", request: FetchRequest
+        self, address: str, cached: Mapping[str, PageMetadata], writes: "_PendingWrites", request: FetchRequest
     ) -> FetchedPage:
         time = self._clock()
-        copy = _find_copy(address, known)
+        copy = _find_copy(address, cached)
         if copy and find_domain_violation(copy.url, request.domains, request.excluded_domains):
             copy = None  # Another run was permitted to follow this redirect.
-        if not self._refetch and copy and known[address].is_fresh(time) and copy.is_fresh(time):
+        if not self._refetch and copy and cached[address].is_fresh(time) and copy.is_fresh(time):
             return _build_cached_reply(address, copy)
-        validators_by_url = {page.url: Validators(page.etag, page.last_modified) for page in known.values()}
-        validators = {where: one for where, one in validators_by_url.items() if any(one)}
+        validators_by_url = {page.url: Validators(page.etag, page.last_modified) for page in cached.values()}
+        validators = {url: tags for url, tags in validators_by_url.items() if any(tags)}
         try:
             fetched = await self._fetch_shared(address, validators, request)
         except RequestRefused as error:
@@ -112,12 +112,12 @@ class PageFetching:
             if copy and (isinstance(error, NoResponse) or (isinstance(error, ErrorStatus) and error.is_transient)):
                 return _build_cached_reply(address, copy, f"{error}; this is the copy of {copy.fetched_at[:10]}")
             return FetchedPage(url=address, status="failed", note=str(error))
-        return await self._store_page(address, fetched, known, writes)
+        return await self._store_page(address, fetched, cached, writes)
 
     async def _store_page(
-        self, address: str, fetched: FetchedResponse, known: Mapping[str, PageMetadata], writes: "_PendingWrites"
+        self, address: str, fetched: FetchedResponse, cached: Mapping[str, PageMetadata], writes: "_PendingWrites"
     ) -> FetchedPage:
-        page = self._build_metadata(fetched, known.get(fetched.url))
+        page = self._build_metadata(fetched, cached.get(fetched.url))
         if fetched.not_modified:
             await writes.add_confirmation(page)
         else:
@@ -196,7 +196,7 @@ class _PendingWrites:
             await self.flush()
 
     async def add_confirmation(self, page: PageMetadata) -> None:
-        """Add the confirmation of a page."""
+        """Add the confirmation of a page, which is written together with others."""
         self._merge_confirmation.append(page)
 
     async def flush(self) -> None:
@@ -231,10 +231,10 @@ def _merge_confirmation(before: PageMetadata, page: PageMetadata) -> PageMetadat
     )
 
 
-def _find_copy(address: str, known: Mapping[str, PageMetadata]) -> PageMetadata | None:
+def _find_copy(address: str, cached: Mapping[str, PageMetadata]) -> PageMetadata | None:
     """Return the cached page of a URL after redirects; None if it is not cached."""
-    metadata = known.get(address)
-    copy = known.get(metadata.target_url) if metadata else None
+    metadata = cached.get(address)
+    copy = cached.get(metadata.target_url) if metadata else None
     return copy if copy and copy.target_url == copy.url else None
 
 

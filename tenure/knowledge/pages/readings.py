@@ -93,8 +93,8 @@ def load_readings(store: Store, corpus: str) -> dict[str, PageReading]:
 
 def build_web_report(store: Store, corpus: str) -> WebReport:
     """Return the pages that a run has read, and the usage of search providers."""
-    there = [page for page in load_readings(store, corpus).values() if page.status != "moved"]
-    read = sorted(there, key=lambda page: (_STATUS_ORDER.index(page.status), page.url))
+    pages = [page for page in load_readings(store, corpus).values() if page.status != "moved"]
+    read = sorted(pages, key=lambda page: (_STATUS_ORDER.index(page.status), page.url))
     listed = tuple(
         WebPage.model_validate({name: getattr(page, name) for name in WebPage.model_fields})
         for page in read[:MAX_PAGES]

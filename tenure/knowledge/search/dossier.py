@@ -99,15 +99,15 @@ def extend_dossier(store: Store, dimensions: int, request: DossierRequest) -> Do
     others = interleave_passages([part.passages[part.decisive :] for part in request.found])
     candidates = interleave_passages([(*decisive, *others)])
     loaded = _load(store, dimensions, (*dossier.passages, *candidates))
-    known = {ref.chunk: loaded[ref.chunk] for ref in dossier.passages if ref.chunk in loaded}
-    selection = _Selection(known, max(0, request.max_tokens - dossier.tokens))
-    selection.fingerprints = {chunk: compute_fingerprint(passage.text) for chunk, passage in known.items()}
-    found = [ref for ref in candidates if ref.chunk in loaded]
-    _add_all(selection, found, loaded, selection.room * SEARCHED_SHARE)
+    passages = {ref.chunk: loaded[ref.chunk] for ref in dossier.passages if ref.chunk in loaded}
+    selection = _Selection(passages, max(0, request.max_tokens - dossier.tokens))
+    selection.fingerprints = {chunk: compute_fingerprint(passage.text) for chunk, passage in passages.items()}
+    stored = [ref for ref in candidates if ref.chunk in loaded]
+    _add_all(selection, stored, loaded, selection.room * SEARCHED_SHARE)
     neighbours = _read_around(store, dimensions, request, selection)
     _add_all(selection, (ref for refs in neighbours.values() for ref in refs), selection.texts, selection.room)
-    _add_all(selection, found, loaded, selection.room)
-    return _build(request, selection, found, neighbours)
+    _add_all(selection, stored, loaded, selection.room)
+    return _build(request, selection, stored, neighbours)
 
 
 def _add_all(selection: _Selection, refs: Iterable[PassageRef], texts: dict[ChunkId, Passage], limit: float) -> None:
@@ -132,22 +132,22 @@ def _read_around(
     if not selection.chosen:
         return {}
     strong = {ref.chunk for part in request.found for ref in part.passages[:STRONG_PASSAGES]}
-    places = _list_places(store, dimensions, [ref.source for ref in selection.chosen.values()])
-    here = {*selection.known, *selection.chosen}
+    positions = _list_places(store, dimensions, [ref.source for ref in selection.chosen.values()])
+    present = {*selection.known, *selection.chosen}
     tables: dict[ChunkId, list[_ChunkPosition]] = {}
     others: dict[ChunkId, list[_ChunkPosition]] = {}
     for ref in selection.chosen.values():
-        document = places.get(ref.source, [])
-        at = next((n for n, place in enumerate(document) if place.chunk == ref.chunk), None)
+        document = positions.get(ref.source, [])
+        at = next((n for n, item in enumerate(document) if item.chunk == ref.chunk), None)
         if at is None:  # deleted meanwhile
             continue
         table = _list_table(document, at, MAX_TABLE_CHUNKS if ref.chunk in strong else CUT_TABLE_CHUNKS)
-        near = _list_page(document, here) or _list_adjacent(document, at) if ref.chunk in strong else []
-        (tables if table else others)[ref.chunk] = [place for place in table or near if place.chunk not in here]
-    wanted = tables | others
+        near = _list_page(document, present) or _list_adjacent(document, at) if ref.chunk in strong else []
+        (tables if table else others)[ref.chunk] = [item for item in table or near if item.chunk not in present]
+    around = tables | others
     refs = {
-        chunk: [PassageRef(chunk=place.chunk, source=place.source, score=0.0, relevance=0.0) for place in near]
-        for chunk, near in wanted.items()
+        chunk: [PassageRef(chunk=item.chunk, source=item.source, score=0.0, relevance=0.0) for item in near]
+        for chunk, near in around.items()
     }
     loaded = _load(store, dimensions, [ref for near in refs.values() for ref in near])
     selection.texts |= loaded
@@ -157,11 +157,11 @@ def _read_around(
 def _list_places(store: Store, dimensions: int, sources: Sequence[SourceId]) -> dict[SourceId, list[_ChunkPosition]]:
     columns = ["id", "source_id", "start", "end", "heading_path"]
     rows = store.read_rows_in(build_chunk_table_name(dimensions), columns, "source_id", list(dict.fromkeys(sources)))
-    places: dict[SourceId, list[_ChunkPosition]] = {}
+    positions: dict[SourceId, list[_ChunkPosition]] = {}
     for row in rows.to_pylist():
         path: list[str] = row["heading_path"]
         headings = tuple(heading for heading in path if not heading.startswith(COLUMNS_PREFIX))
-        place = _ChunkPosition(
+        position = _ChunkPosition(
             ChunkId(row["id"]),
             SourceId(row["source_id"]),
             row["start"],
@@ -169,21 +169,21 @@ def _list_places(store: Store, dimensions: int, sources: Sequence[SourceId]) -> 
             headings,
             len(headings) < len(path),
         )
-        places.setdefault(place.source, []).append(place)
-    return {source: sorted(found, key=lambda place: place.start) for source, found in places.items()}
+        positions.setdefault(position.source, []).append(position)
+    return {source: sorted(chunks, key=lambda position: position.start) for source, chunks in positions.items()}
 
 
-def _list_page(document: Sequence[_ChunkPosition], here: set[ChunkId]) -> list[_ChunkPosition]:
+def _list_page(document: Sequence[_ChunkPosition], in_dossier: set[ChunkId]) -> list[_ChunkPosition]:
     """Return a whole document if it is short and two of its passages are in the dossier; else nothing."""
     # Offsets count characters, of which four are about a token, as in the estimate of texts in English.
     is_short = bool(document) and document[-1].end // 4 <= SHORT_PAGE_TOKENS
-    return list(document) if is_short and sum(place.chunk in here for place in document) > 1 else []
+    return list(document) if is_short and sum(position.chunk in in_dossier for position in document) > 1 else []
 
 
 def _list_adjacent(document: Sequence[_ChunkPosition], at: int) -> list[_ChunkPosition]:
     """Return the next chunk and then the one before, as far as they are under the same heading."""
     near = [*document[at + 1 : at + 2], *document[max(at - 1, 0) : at]]
-    return [place for place in near if place.headings == document[at].headings]
+    return [position for position in near if position.headings == document[at].headings]
 
 
 def _list_table(document: Sequence[_ChunkPosition], at: int, most: int) -> list[_ChunkPosition]:
@@ -199,7 +199,7 @@ def _list_table(document: Sequence[_ChunkPosition], at: int, most: int) -> list[
 def _build(
     request: DossierRequest,
     selection: _Selection,
-    found: Sequence[PassageRef],
+    candidates: Sequence[PassageRef],
     neighbours: dict[ChunkId, list[PassageRef]],
 ) -> Dossier:
     dossier = request.dossier
@@ -209,17 +209,17 @@ def _build(
     parts, searches = dict(dossier.parts), dict(dossier.searches)
     for part in request.found:
         around = [ref for passage in part.passages for ref in neighbours.get(passage.chunk, ())]
-        own = dict.fromkeys(numbers[ref.chunk] for ref in (*part.passages, *around) if ref.chunk in numbers)
-        parts[part.heading] = tuple(dict.fromkeys((*parts.get(part.heading, ()), *own)))
+        part_numbers = dict.fromkeys(numbers[ref.chunk] for ref in (*part.passages, *around) if ref.chunk in numbers)
+        parts[part.heading] = tuple(dict.fromkeys((*parts.get(part.heading, ()), *part_numbers)))
         if part.gap:
-            searches[part.gap.query] = tuple(own)
-    wanted = dict.fromkeys((*dossier.omitted, *(ref.chunk for ref in found)))
+            searches[part.gap.query] = tuple(part_numbers)
+    searched = dict.fromkeys((*dossier.omitted, *(ref.chunk for ref in candidates)))
     return Dossier(
         passages=passages,
         parts=parts,
         searches=searches,
         tokens=dossier.tokens + selection.tokens,
-        omitted=tuple(chunk for chunk in wanted if chunk not in numbers),
+        omitted=tuple(chunk for chunk in searched if chunk not in numbers),
     )
 
 

@@ -41,14 +41,14 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
         [[measure_foreign_overlap(aim.topic.question, text) for aim in request.topics] for text in texts],
     ).astype(np.float32)
     headings = [aim.topic.heading for aim in request.topics]
-    wanted = [_find_topic(headings, path, one.topic) for one, path in zip(candidates, paths, strict=True)]
+    targets = [_find_topic(headings, path, item.topic) for item, path in zip(candidates, paths, strict=True)]
     earlier = f"run = {quote_literal(request.run)} AND cycle < {request.cycle}"
-    known = read_vector_column(store.read_rows(FINDINGS, ["vector"], earlier)["vector"], vectors.shape[1])
+    accepted_before = read_vector_column(store.read_rows(FINDINGS, ["vector"], earlier)["vector"], vectors.shape[1])
     # Cited passages may share no word with a topic, such as the head of a document that states its status.
     computed = [is_computed(candidate.passage) or candidate.is_cited for candidate in candidates]
-    is_vouched = [own or is_linked(candidate.passage) for candidate, own in zip(candidates, computed, strict=True)]
+    is_vouched = [sure or is_linked(candidate.passage) for candidate, sure in zip(candidates, computed, strict=True)]
     bounds = (request.min_relevance, request.min_novelty)
-    judged = assess_findings(vectors, relevance, wanted, is_vouched, known, *bounds, computed)
+    judged = assess_findings(vectors, relevance, targets, is_vouched, accepted_before, *bounds, computed)
     findings = [
         Finding(
             topic=headings[verdict.topic],
@@ -121,9 +121,9 @@ def _find_topic(headings: Sequence[str], path: Sequence[str], topic: str) -> int
 
     A passage that was found for a dropped topic belongs to the first one.
     """
-    places = {heading.casefold(): place for place, heading in reversed(list(enumerate(headings)))}
-    known = (places[name.casefold()] for name in (*reversed(path), topic) if name.casefold() in places)
-    return next(known, 0)
+    indexes = {heading.casefold(): index for index, heading in reversed(list(enumerate(headings)))}
+    matches = (indexes[name.casefold()] for name in (*reversed(path), topic) if name.casefold() in indexes)
+    return next(matches, 0)
 
 
 def _store_findings(store: Store, request: AnalysisRequest, findings: Sequence[Finding], vectors: Vectors) -> None:
@@ -146,11 +146,11 @@ def _count_rejections(
 ) -> tuple[Rejection, ...]:
     counts = Counter((c.query, verdict.verdict) for c, verdict in zip(candidates, judged, strict=True))
     queries = dict.fromkeys(candidate.query for candidate in candidates)
-    found = [
+    rejections = [
         Rejection(query=query, irrelevant=counts[query, "irrelevant"], known=counts[query, "known"])
         for query in queries
     ]
-    return tuple(rejection for rejection in found if rejection.irrelevant or rejection.known)
+    return tuple(rejection for rejection in rejections if rejection.irrelevant or rejection.known)
 
 
 def _find_latent_topics(

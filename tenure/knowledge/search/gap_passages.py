@@ -36,29 +36,29 @@ def find_gap_passages(
     """
     if part.gap is None:
         return part.passages
-    table, wanted = build_chunk_table_name(dimensions), f"{part.gap.statement} {part.gap.query}"
+    table, sought = build_chunk_table_name(dimensions), f"{part.gap.statement} {part.gap.query}"
     near = [ref.chunk for ref in part.passages]
-    rows: dict[str, _Row] = {**_list_candidates(store, table, corpora, dossier, wanted)}
+    rows: dict[str, _Row] = {**_list_candidates(store, table, corpora, dossier, sought)}
     unread = [chunk for chunk in near if chunk not in rows]
     rows |= {row["id"]: row for row in store.read_rows_in(table, _COLUMNS, "id", unread).to_pylist()}
-    found = match_texts(
-        wanted, {chunk: (row["search_text"].removesuffix(row["text"]), row["text"]) for chunk, row in rows.items()}
+    matches = match_texts(
+        sought, {chunk: (row["search_text"].removesuffix(row["text"]), row["text"]) for chunk, row in rows.items()}
     )
-    worded = sorted(found, key=lambda chunk: (-found[chunk].score, chunk))
+    worded = sorted(matches, key=lambda chunk: (-matches[chunk].score, chunk))
     # The best of either ranking comes first: fused ranks put what both find in the middle before what one finds first,
     # as “mirrors can now be promoted” by its words among passages on mirrors in general.
     ranked = [chunk for chunk in interleave_rankings((worded, near)) if chunk in rows]
-    known = {str(ref.chunk) for ref in dossier.passages}
+    read = {str(ref.chunk) for ref in dossier.passages}
     chosen: list[str] = []
     room = part.gap.max_passages
     for chunk in dict.fromkeys(ranked):
-        room -= chunk not in known
+        room -= chunk not in read
         chosen.append(chunk)
         if not room or len(chosen) == 2 * part.gap.max_passages:  # most of a small corpus is known
             break
-    for name in list_identifiers(wanted):
-        named = (chunk for chunk in worded if name in found[chunk].identifiers and chunk not in known)
-        chosen += [chunk for chunk in [next(named, "")] if chunk]
+    for name in list_identifiers(sought):
+        naming = (chunk for chunk in worded if name in matches[chunk].identifiers and chunk not in read)
+        chosen += [chunk for chunk in [next(naming, "")] if chunk]
     return tuple(
         PassageRef(chunk=ChunkId(chunk), source=SourceId(rows[chunk]["source_id"]), score=1 / rank, relevance=0.0)
         for rank, chunk in enumerate(dict.fromkeys(chosen), 1)
@@ -66,14 +66,14 @@ def find_gap_passages(
 
 
 def _list_candidates(
-    store: Store, table: str, corpora: Sequence[str], dossier: Dossier, wanted: str
+    store: Store, table: str, corpora: Sequence[str], dossier: Dossier, sought: str
 ) -> dict[str, _Row]:
     read = list(dict.fromkeys(ref.source for ref in dossier.passages))
-    everywhere, here = f"corpus IN {quote_list(corpora)}", f"source_id IN {quote_list(read)}"
-    words = drop_stop_words(wanted.replace('"', " "))
+    everywhere, in_read = f"corpus IN {quote_list(corpora)}", f"source_id IN {quote_list(read)}"
+    words = drop_stop_words(sought.replace('"', " "))
     queries = [(words, everywhere, CANDIDATES)] if corpora else []
-    queries += [(words, here, CANDIDATES)] if read else []
-    for name in list_identifiers(wanted) if corpora else ():
+    queries += [(words, in_read, CANDIDATES)] if read else []
+    for name in list_identifiers(sought) if corpora else ():
         # The index divides names at their punctuation, so a name of several parts is a phrase.
         phrase = " ".join("".join(c if c.isalnum() else " " for c in name).split())
         queries += [(f'"{phrase}"', everywhere, CANDIDATES_PER_NAME)] if phrase else []

@@ -34,13 +34,13 @@ def find_term(store: Store, dimensions: int, request: LookupRequest) -> LookupRe
     """Return the sentences that contain a term: definitions first, then by source and position."""
     rank = {source: number for number, source in enumerate(request.sources)}
     rows = store.read_rows_in(build_chunk_table_name(dimensions), _COLUMNS, "source_id", list(rank)).to_pylist()
-    found: dict[tuple[int, str], _Occurrence] = {}
+    occurrences: dict[tuple[int, str], _Occurrence] = {}
     for row in rows:
-        for place in _find_occurrences(row, rank[row["source_id"]], request.term):
+        for item in _find_occurrences(row, rank[row["source_id"]], request.term):
             # Chunks overlap, and documents repeat sentences.
-            found.setdefault((place.source, normalize_sentence(place.sentence)), place)
+            occurrences.setdefault((item.source, normalize_sentence(item.sentence)), item)
     ordered = sorted(
-        found.values(), key=lambda occurrence: (not occurrence.defines, occurrence.source, occurrence.start)
+        occurrences.values(), key=lambda occurrence: (not occurrence.defines, occurrence.source, occurrence.start)
     )
     return LookupReply(
         matches=tuple(
@@ -66,12 +66,12 @@ def count_documents_with_url(store: Store, request: LookupRequest) -> LookupRepl
     Results of tools, queries and programs are no documents: an agent could have them return any URL.
     """
     try:
-        wanted = normalize_url(request.term)
+        url = normalize_url(request.term)
     except InvalidUrlError:
         return LookupReply()
     rows = store.read_rows_in(SOURCES, ["corpus", "uri", "text"], "id", list(request.sources)).to_pylist()
     documents = [row for row in rows if not is_results_corpus(row["corpus"])]
-    return LookupReply(count=sum(wanted in extract_urls(f"{row['uri']}\n{row['text']}") for row in documents))
+    return LookupReply(count=sum(url in extract_urls(f"{row['uri']}\n{row['text']}") for row in documents))
 
 
 def _find_occurrences(row: dict[str, Any], source: int, term: str) -> Iterator[_Occurrence]:

@@ -29,15 +29,15 @@ def list_needed_chunks(store: Store, dimensions: int, corpus: str, question: str
     rows = store.read_rows(table, ["id", "source_id", "start"], condition)
     rows = rows.sort_by([("source_id", "ascending"), ("start", "ascending")])
     documents: dict[str, list[str]] = {}
-    places: dict[str, tuple[str, int]] = {}
+    positions: dict[str, tuple[str, int]] = {}
     for chunk, source in zip(rows["id"].to_pylist(), rows["source_id"].to_pylist(), strict=True):
         document = documents.setdefault(source, [])
-        places[chunk] = source, len(document)
+        positions[chunk] = source, len(document)
         document.append(chunk)
-    found = [places[chunk] for chunk in best if chunk in places]
-    sources = dict.fromkeys([*(source for source, _ in found), *documents])
-    neighbours = (documents[source][max(0, place - 1) : place + 2] for source, place in found)
+    worded = [positions[chunk] for chunk in best if chunk in positions]
+    sources = dict.fromkeys([*(source for source, _ in worded), *documents])
+    neighbours = (documents[source][max(0, at - 1) : at + 2] for source, at in worded)
     heads = (documents[source][0] for source in sources)
-    others = (documents[source] for source, _ in found)
+    others = (documents[source] for source, _ in worded)
     order = dict.fromkeys([*best, *chain.from_iterable(neighbours), *heads, *chain.from_iterable(others)])
     return list(order)[:MAX_NEEDED_CHUNKS]

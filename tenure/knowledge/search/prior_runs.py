@@ -56,15 +56,15 @@ def _load_accepted(store: Store, request: InheritRequest) -> dict[str, Mapping[s
 
 
 def _load_passages(
-    store: Store, chunks: ChunkVectors, encode: Encoder, request: InheritRequest, wanted: Sequence[str]
+    store: Store, chunks: ChunkVectors, encode: Encoder, request: InheritRequest, ids: Sequence[str]
 ) -> list[PassageRef]:
     """Return the passages that are still stored, with their relevance to the question, most relevant first."""
     baselines = {name: catalogue.load_corpus(store, name).baseline for name in request.corpora}
     filtered = build_condition(request.filters)
     where = f"corpus IN {quote_list(request.corpora)}" + (f" AND {filtered}" if filtered else "")
-    rows = store.read_rows_in(chunks.table, ["id", "source_id", "corpus", "vector"], "id", wanted, where)
+    rows = store.read_rows_in(chunks.table, ["id", "source_id", "corpus", "vector"], "id", ids, where)
     similarities = chunks.load_vectors(rows) @ encode([request.question])[0] if rows.num_rows else np.zeros(0)
-    found = [
+    passages = [
         PassageRef(
             chunk=ChunkId(row["id"]),
             source=SourceId(row["source_id"]),
@@ -73,21 +73,21 @@ def _load_passages(
         )
         for row, similarity in zip(rows.drop_columns("vector").to_pylist(), similarities, strict=True)
     ]
-    return sorted(found, key=lambda passage: (-passage.relevance, passage.chunk))
+    return sorted(passages, key=lambda passage: (-passage.relevance, passage.chunk))
 
 
 def _find_linked(store: Store, relevant: Sequence[PassageRef], others: Sequence[PassageRef]) -> Iterator[PassageRef]:
     """Yield the first of the other passages that a name links to a relevant one, with their ranks."""
     chunks = [passage.chunk for passage in (*relevant, *others)]
     rows = store.read_rows_in(MENTIONS, ["id", "title", "names", "parts"], "id", chunks).to_pylist()
-    known = {row["id"]: row for row in rows}
-    titles = {known[passage.chunk]["title"] for passage in relevant if passage.chunk in known}
-    names = {name for passage in relevant if passage.chunk in known for name in _all_names(known[passage.chunk])}
+    mentions = {row["id"]: row for row in rows}
+    titles = {mentions[passage.chunk]["title"] for passage in relevant if passage.chunk in mentions}
+    names = {name for passage in relevant if passage.chunk in mentions for name in _all_names(mentions[passage.chunk])}
     joined = (
         passage
         for passage in others
-        if passage.chunk in known
-        and (known[passage.chunk]["title"] in names or not titles.isdisjoint(_all_names(known[passage.chunk])))
+        if passage.chunk in mentions
+        and (mentions[passage.chunk]["title"] in names or not titles.isdisjoint(_all_names(mentions[passage.chunk])))
     )
     for rank, passage in enumerate(islice(joined, MAX_GRAPH_RANK), 1):
         yield passage.model_copy(update={"graph_rank": rank})

@@ -48,19 +48,19 @@ class Reranker:
         self, store: Store, chunks: ChunkVectors, query: str, options: RerankOptions, first: Mapping[str, float]
     ) -> dict[str, float]:
         """Return the scores of candidates by chunk, in their new order; `first` has those of the first stage."""
-        found = store.read_rows_in(chunks.table, _COLUMNS, "id", list(first))
+        table = store.read_rows_in(chunks.table, _COLUMNS, "id", list(first))
         # The database returns rows in any order, and without candidates that were deleted in the meantime.
-        places = {chunk: place for place, chunk in enumerate(found["id"].to_pylist())}
-        there = [chunk for chunk in first if chunk in places]
-        rows = found.take(pa.array([places[chunk] for chunk in there], pa.int64()))
+        positions = {chunk: index for index, chunk in enumerate(table["id"].to_pylist())}
+        stored = [chunk for chunk in first if chunk in positions]
+        rows = table.take(pa.array([positions[chunk] for chunk in stored], pa.int64()))
         opinions = blend_reranker_scores(
-            [first[chunk] for chunk in there], self._score_candidates(query, rows, options)
+            [first[chunk] for chunk in stored], self._score_candidates(query, rows, options)
         )
         scores = [
-            (1 + held) / 2 * factor for held, factor in zip(opinions, _compute_factors(rows, options), strict=True)
+            (1 + score) / 2 * factor for score, factor in zip(opinions, _compute_factors(rows, options), strict=True)
         ]
         order = order_candidates(scores, chunks.load_vectors(rows), options.diversity)
-        return {there[place]: scores[place] for place in order}
+        return {stored[index]: scores[index] for index in order}
 
     def _score_candidates(self, query: str, rows: pa.Table, options: RerankOptions) -> list[tuple[float, list[float]]]:
         """Return the weight and the scores of each additional scorer."""

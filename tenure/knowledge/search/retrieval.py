@@ -102,13 +102,13 @@ class Retrieval:
         rows = self._store.read_rows_in(
             FINDINGS, ["run", "chunk", "query"], "chunk", [passage.chunk for passage in near]
         ).to_pylist()
-        own = {row["chunk"] for row in rows if row["run"] == request.run}
-        relevant = {p.chunk: p for p in near if p.relevance >= request.min_relevance and p.chunk not in own}
+        of_run = {row["chunk"] for row in rows if row["run"] == request.run}
+        relevant = {p.chunk: p for p in near if p.relevance >= request.min_relevance and p.chunk not in of_run}
         others = [row for row in rows if row["run"] != request.run and row["chunk"] in relevant]
         runs, queries = (Counter(row[name] for row in others) for name in ("chunk", "query"))
         accepted = sorted(runs, key=lambda chunk: (-runs[chunk], -relevant[chunk].relevance, chunk))
         return RecallReply(
-            known=tuple(ChunkId(chunk) for chunk in sorted(own)),
+            known=tuple(ChunkId(chunk) for chunk in sorted(of_run)),
             passages=tuple(relevant[chunk] for chunk in accepted[: request.limit]),
             queries=tuple(sorted(queries, key=lambda query: (-queries[query], query))[:_MAX_QUERIES]),
         )

@@ -44,7 +44,7 @@ MIN_TITLE_SHARE = 0.3
 _MAX_SEEDS = 10
 _HYBRID_WEIGHT = 0.02
 """Weight of the hybrid score relative to the score of the graph walk."""
-_DEPTH_PER_RESULT = 5
+_DEPTH_PER_RESULT = 5  # With the default of 12 results this is less than the 100 that scores are scaled by.
 _MAX_DEPTH = 1000
 _MIN_COMPUTED_VECTORS = 64
 """Missing vectors that a retriever computes on demand; more only if more passages are requested."""
@@ -93,11 +93,10 @@ def search(
     if request.max_per_source is not None:
         depth = min(_MAX_DEPTH, depth * 2)
     retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1)
-    found = _STRATEGIES[request.mode](retrievers)
-    order = sorted(found.hits.values(), key=lambda hit: (-found.scores[hit.chunk], -hit.similarity, hit.chunk))
-    first = {hit.chunk: found.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
+    ranking = _STRATEGIES[request.mode](retrievers)
+    order = sorted(ranking.hits.values(), key=lambda hit: (-ranking.scores[hit.chunk], -hit.similarity, hit.chunk))
+    first = {hit.chunk: ranking.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
     reranked = reranker.rerank(store, chunks, request.query, request.rerank, first) if request.rerank.is_enabled else {}
-    ranks = _ranks(order) if reranked else {}
     hits = {hit.chunk: hit for hit in order}
     results = list(_limit_results((hits[chunk] for chunk in dict.fromkeys([*reranked, *hits])), request))
     overlaps = _measure_overlaps(store, chunks, request.query, [hit.chunk for hit in results])
@@ -106,21 +105,19 @@ def search(
             PassageRef(
                 chunk=ChunkId(hit.chunk),
                 source=SourceId(hit.source),
-                score=found.scores[hit.chunk],
+                score=ranking.scores[hit.chunk],
                 relevance=max(
                     overlaps.get(hit.chunk, -1.0),
                     calibration.normalize_relevance(hit.similarity, baselines[hit.corpus]),
                 ),
-                dense_rank=found.dense.get(hit.chunk),
-                sparse_rank=found.sparse.get(hit.chunk),
-                graph_rank=found.graph.get(hit.chunk),
-                first_rank=ranks.get(hit.chunk),
-                rerank_score=reranked.get(hit.chunk),
+                dense_rank=ranking.dense.get(hit.chunk),
+                sparse_rank=ranking.sparse.get(hit.chunk),
+                graph_rank=ranking.graph.get(hit.chunk),
             )
             for hit in results
         ),
         embedded_share=share,
-        lacks_links=found.lacks_links,
+        lacks_links=ranking.lacks_links,
     )
 
 
@@ -144,7 +141,7 @@ def encode_query(encode: Encoder, request: SearchRequest) -> Vectors:
     return unit
 
 
-def _validate(known: Mapping[str, CorpusRecord], model: EmbeddingModel, request: SearchRequest) -> list[CorpusRecord]:
+def _validate(corpora: Mapping[str, CorpusRecord], model: EmbeddingModel, request: SearchRequest) -> list[CorpusRecord]:
     if not request.query.strip():
         raise InvalidSearch("the query is empty")
     if len(request.query) > MAX_QUERY_CHARACTERS:
@@ -156,7 +153,7 @@ def _validate(known: Mapping[str, CorpusRecord], model: EmbeddingModel, request:
     if not request.corpora:
         raise InvalidSearch("the list of corpora is empty")
     build_condition(request.filters)  # fail before anything is embedded
-    records = [catalogue.select_corpus(known, name) for name in dict.fromkeys(request.corpora)]
+    records = [catalogue.select_corpus(corpora, name) for name in dict.fromkeys(request.corpora)]
     for record in records:
         if record.model != model.name:
             raise EmbeddingModelMismatch(record.corpus, record.model, model.name)
@@ -215,9 +212,9 @@ class Retrievers:
 
     def load_hits(self, chunks: Sequence[str]) -> list[_Hit]:
         """Return those of some chunks, most important first, that satisfy the condition of the search."""
-        places = {chunk: place for place, chunk in enumerate(chunks)}
+        positions = {chunk: position for position, chunk in enumerate(chunks)}
         rows = self.store.read_rows_in(self.chunks.table, _COLUMNS, "id", chunks, self._condition)
-        order = np.argsort([places[chunk] for chunk in rows["id"].to_pylist()]).astype(np.int64)
+        order = np.argsort([positions[chunk] for chunk in rows["id"].to_pylist()]).astype(np.int64)
         return self._build_hits(self._drop_unaffordable(rows.take(order)))
 
     @cached_property
@@ -270,32 +267,32 @@ def _hybrid(retrievers: Retrievers) -> _Ranking:
 
 
 def _graph(retrievers: Retrievers) -> _Ranking:
-    found = _hybrid(retrievers)
-    ranking = _rank_by_walk(retrievers, found)
-    return replace(found, lacks_links=bool(found.hits)) if ranking.lacks_links else ranking
+    hybrid = _hybrid(retrievers)
+    walked = _rank_by_walk(retrievers, hybrid)
+    return replace(hybrid, lacks_links=bool(hybrid.hits)) if walked.lacks_links else walked
 
 
 def _adaptive(retrievers: Retrievers) -> _Ranking:
-    found = _hybrid(retrievers)
-    follow = retrievers.graph.compute_title_share(list(found.hits)) >= MIN_TITLE_SHARE
-    return replace(_rank_by_walk(retrievers, found), lacks_links=False) if follow else found
+    hybrid = _hybrid(retrievers)
+    follow = retrievers.graph.compute_title_share(list(hybrid.hits)) >= MIN_TITLE_SHARE
+    return replace(_rank_by_walk(retrievers, hybrid), lacks_links=False) if follow else hybrid
 
 
-def _rank_by_walk(retrievers: Retrievers, found: _Ranking) -> _Ranking:
+def _rank_by_walk(retrievers: Retrievers, first: _Ranking) -> _Ranking:
     """Rank by a graph walk from the best hits; hits that the walk does not reach keep their order behind it."""
-    best = dict(sorted(found.scores.items(), key=lambda item: (-item[1], item[0]))[:_MAX_SEEDS])
+    best = dict(sorted(first.scores.items(), key=lambda item: (-item[1], item[0]))[:_MAX_SEEDS])
     shares, has_links = retrievers.graph.walk(retrievers.request.query, best)
     walked = sorted(shares, key=lambda chunk: (-shares[chunk], chunk))[: retrievers.depth]
     hits = {
-        hit.chunk: hit for hit in retrievers.load_hits([chunk for chunk in walked if chunk not in found.hits])
-    } | found.hits
+        hit.chunk: hit for hit in retrievers.load_hits([chunk for chunk in walked if chunk not in first.hits])
+    } | first.hits
     walked = [chunk for chunk in walked if chunk in hits]
-    most, highest = max(shares.values(), default=1.0), max(found.scores.values(), default=0.0) or 1.0
+    most, highest = max(shares.values(), default=1.0), max(first.scores.values(), default=0.0) or 1.0
     scores = {
-        chunk: shares.get(chunk, 0.0) / most + _HYBRID_WEIGHT * found.scores.get(chunk, 0.0) / highest for chunk in hits
+        chunk: shares.get(chunk, 0.0) / most + _HYBRID_WEIGHT * first.scores.get(chunk, 0.0) / highest for chunk in hits
     }
     ranks = {chunk: rank for rank, chunk in enumerate(walked, 1)}
-    return replace(found, hits=hits, scores=scores, graph=ranks, lacks_links=not has_links)
+    return replace(first, hits=hits, scores=scores, graph=ranks, lacks_links=not has_links)
 
 
 _STRATEGIES: Final[Mapping[SearchMode, Callable[[Retrievers], _Ranking]]] = {
@@ -309,10 +306,10 @@ _STRATEGIES: Final[Mapping[SearchMode, Callable[[Retrievers], _Ranking]]] = {
 
 
 def _limit_results(hits: Iterable[_Hit], request: SearchRequest) -> Iterator[_Hit]:
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for hit in hits:
-        if request.max_per_source is None or taken[hit.source] < request.max_per_source:
-            taken[hit.source] += 1
+        if request.max_per_source is None or counts[hit.source] < request.max_per_source:
+            counts[hit.source] += 1
             yield hit
-        if taken.total() >= request.k:
+        if counts.total() >= request.k:
             return

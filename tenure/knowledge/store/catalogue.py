@@ -100,11 +100,11 @@ def load_corpus(store: Store, name: str) -> CorpusRecord:
     return select_corpus(list_corpora(store), name)
 
 
-def select_corpus(known: Mapping[str, CorpusRecord], name: str) -> CorpusRecord:
+def select_corpus(corpora: Mapping[str, CorpusRecord], name: str) -> CorpusRecord:
     """Return one of the known corpora."""
-    if name not in known:
-        raise UnknownCorpus(name, tuple(known))
-    return known[name]
+    if name not in corpora:
+        raise UnknownCorpus(name, tuple(corpora))
+    return corpora[name]
 
 
 def save_corpus(store: Store, record: CorpusRecord) -> None:
@@ -206,13 +206,13 @@ def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> 
         CorruptTable: the text of a chunk is not the one that was stored.
     """
     columns = ["id", "source_id", "title", "uri", "heading_path", "text", "start", "end", "kind", "published"]
-    wanted = list(dict.fromkeys(ref.chunk for ref in refs))
+    distinct = list(dict.fromkeys(ref.chunk for ref in refs))
     table = build_chunk_table_name(dimensions)
-    rows = {row["id"]: row for row in store.read_rows_in(table, columns, "id", wanted).to_pylist()}
+    rows = {row["id"]: row for row in store.read_rows_in(table, columns, "id", distinct).to_pylist()}
     # The database does not detect inverted bits, and a changed text would be quoted.
     if any(make_chunk_id(row["source_id"], row["start"], row["end"], row["text"]) != id for id, row in rows.items()):
         raise CorruptTable(table, store.uri, "a text does not match its id")
-    if missing := [chunk for chunk in wanted if chunk not in rows]:
+    if missing := [chunk for chunk in distinct if chunk not in rows]:
         raise UnknownChunk(missing)
     return tuple(_to_passage(rows[ref.chunk], ref) for ref in refs)
 

@@ -25,8 +25,8 @@ class KnowledgeError(Exception):
 class UnknownCorpus(KnowledgeError):
     """No corpus has this name."""
 
-    def __init__(self, corpus: str, known: Sequence[str]) -> None:
-        names = ", ".join(repr(name) for name in known) or "none yet"
+    def __init__(self, corpus: str, corpora: Sequence[str]) -> None:
+        names = ", ".join(repr(name) for name in corpora) or "none yet"
         super().__init__(f"no corpus {corpus!r}; known corpora: {names}. Ingest documents into it first")
 
 

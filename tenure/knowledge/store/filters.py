@@ -67,8 +67,8 @@ def _build_comparisons(spec: Filter, field: FilterColumn, to_sql: Callable[[Filt
 
 def _build_date_parts(spec: Filter, field: FilterColumn) -> Iterator[str]:
     def to_period(value: FilterValue) -> DateRange:
-        found = parse_date_range(value) if isinstance(value, str) else None
-        return _require(spec, value, "a date such as 2001, 2001-03 or 2001-03-12", found)
+        period = parse_date_range(value) if isinstance(value, str) else None
+        return _require(spec, value, "a date such as 2001, 2001-03 or 2001-03-12", period)
 
     def in_period(value: FilterValue) -> str:
         first, last = to_period(value)

@@ -18,8 +18,8 @@ def read_identities(uri: str) -> frozenset[str]:
 
 def ensure_identity(uri: str) -> str:
     """Return an identity of the base at `uri`, storing one if it has none."""
-    if known := read_identities(uri):
-        return min(known)
+    if identities := read_identities(uri):
+        return min(identities)
     identity = uuid4().hex
     StoredFiles(uri).write(f"{_FOLDER}/{identity}", identity.encode())
     return identity

@@ -68,6 +68,10 @@ def _key_field(name: str) -> pa.Field:
     return pa.field(name, pa.string(), nullable=False, metadata={PRIMARY_KEY_METADATA: "true"})
 
 
+def _required(type: pa.DataType, *names: str) -> list[pa.Field]:
+    return [pa.field(name, type, nullable=False) for name in names]
+
+
 PRIMARY_KEY_METADATA = "lance-schema:unenforced-primary-key"
 """Metadata by which the database recognizes the primary key."""
 
@@ -75,19 +79,10 @@ PRIMARY_KEY_METADATA = "lance-schema:unenforced-primary-key"
 SOURCES_SCHEMA = pa.schema(
     [
         _key_field("id"),
-        pa.field("corpus", pa.string(), nullable=False),
-        pa.field("uri", pa.string(), nullable=False),
-        pa.field("title", pa.string(), nullable=False),
-        pa.field("author", pa.string(), nullable=False),
-        pa.field("published", pa.string(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),
-        pa.field("fetched_at", pa.string(), nullable=False),
+        *_required(pa.string(), "corpus", "uri", "title", "author", "published", "kind", "fetched_at"),
         pa.field("content_hash", pa.string(), nullable=False),  # hash of the file's bytes
         pa.field("recipe", pa.string(), nullable=False),  # parameters of the cutting; empty until all chunks are stored
-        pa.field("size", pa.int64(), nullable=False),
-        pa.field("mtime_ns", pa.int64(), nullable=False),
-        pa.field("chunks", pa.int64(), nullable=False),
-        pa.field("characters", pa.int64(), nullable=False),
+        *_required(pa.int64(), "size", "mtime_ns", "chunks", "characters"),
         pa.field("text", pa.string(), nullable=False),
         pa.field("pages", pa.list_(pa.int64())),  # offset at which each page starts; null without pages
     ]
@@ -119,9 +114,7 @@ FINDINGS_SCHEMA = pa.schema(
         _key_field("key"),  # hash of run and chunk
         pa.field("run", pa.string(), nullable=False),
         pa.field("cycle", pa.int64(), nullable=False),
-        pa.field("query", pa.string(), nullable=False),
-        pa.field("chunk", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
+        *_required(pa.string(), "query", "chunk", "source"),
         pa.field("vector", pa.list_(pa.float32()), nullable=False),
     ]
 )
@@ -129,8 +122,7 @@ FINDINGS_SCHEMA = pa.schema(
 MENTIONS_SCHEMA = pa.schema(
     [
         _key_field("id"),  # of the chunk
-        pa.field("source_id", pa.string(), nullable=False),
-        pa.field("corpus", pa.string(), nullable=False),
+        *_required(pa.string(), "source_id", "corpus"),
         pa.field("title", pa.string(), nullable=False),  # key of the title of its document
         pa.field("named", pa.bool_(), nullable=False),  # whether the chunk also names the title
         pa.field("names", pa.list_(pa.string()), nullable=False),
@@ -144,8 +136,7 @@ MENTIONS_SCHEMA = pa.schema(
 STATEMENTS_SCHEMA = pa.schema(
     [
         _key_field("id"),  # of the chunk
-        pa.field("source_id", pa.string(), nullable=False),
-        pa.field("corpus", pa.string(), nullable=False),
+        *_required(pa.string(), "source_id", "corpus"),
         pa.field("cooccurrences", pa.string(), nullable=False),  # pairs of entities of its statements
         pa.field(
             "statements",
@@ -184,8 +175,7 @@ GRAPHS_SCHEMA = pa.schema(
 READINGS_SCHEMA = pa.schema(
     [
         _key_field("id"),  # hash of corpus and URL, or of corpus, provider and query
-        pa.field("corpus", pa.string(), nullable=False),
-        pa.field("at", pa.string(), nullable=False),
+        *_required(pa.string(), "corpus", "at"),
         pa.field("query", pa.string(), nullable=False),  # search query
         pa.field("provider", pa.string(), nullable=False),  # search provider; empty for a page
         pa.field("cycle", pa.int64(), nullable=False),  # research cycle of the search
@@ -203,14 +193,11 @@ READINGS_SCHEMA = pa.schema(
 ENTITIES_SCHEMA = pa.schema(
     [
         _key_field("id"),  # hash of corpus and name
-        pa.field("corpus", pa.string(), nullable=False),
-        pa.field("name", pa.string(), nullable=False),
+        *_required(pa.string(), "corpus", "name"),
         # Ids of the chunks whose title names it, whose text names it, and whose text names it or a longer name that
         # contains it, and the number of the last; a list is empty if there are too many.
         pa.field("mentioned_count", pa.int64(), nullable=False),
-        pa.field("titled", pa.list_(pa.string()), nullable=False),
-        pa.field("named", pa.list_(pa.string()), nullable=False),
-        pa.field("mentioned", pa.list_(pa.string()), nullable=False),
+        *_required(pa.list_(pa.string()), "titled", "named", "mentioned"),
     ]
 )
 
@@ -218,11 +205,7 @@ PAGES_SCHEMA = pa.schema(
     [
         _key_field("url"),  # canonical URL
         pa.field("target_url", pa.string(), nullable=False),  # redirect target, or the URL itself
-        pa.field("etag", pa.string(), nullable=False),
-        pa.field("last_modified", pa.string(), nullable=False),
-        pa.field("media_type", pa.string(), nullable=False),
-        pa.field("charset", pa.string(), nullable=False),
-        pa.field("content_hash", pa.string(), nullable=False),
+        *_required(pa.string(), "etag", "last_modified", "media_type", "charset", "content_hash"),
         pa.field("size", pa.int64(), nullable=False),
         pa.field("fetched_at", pa.string(), nullable=False),  # last confirmation by the server
         pa.field("fresh_until", pa.string(), nullable=False),  # no revalidation before this time
@@ -256,9 +239,7 @@ RUNS_SCHEMA = pa.schema(
         _key_field("execution"),  # id of the execution that ended the run
         pa.field("id", pa.string(), nullable=False),  # of the workflow
         pa.field("type", pa.string(), nullable=False),  # of the workflow
-        pa.field("status", pa.string(), nullable=False),
-        pa.field("phase", pa.string(), nullable=False),
-        pa.field("mode", pa.string(), nullable=False),
+        *_required(pa.string(), "status", "phase", "mode"),
         pa.field("owner", pa.string(), nullable=False),  # search attribute of the run, not the owner in its id
         pa.field("started_at", pa.string(), nullable=False),  # ISO 8601 in UTC, like the next one
         pa.field("closed_at", pa.string(), nullable=False),
@@ -326,16 +307,10 @@ def build_chunk_schema(dimensions: int) -> pa.Schema:
     return pa.schema(
         [
             _key_field("id"),
-            pa.field("source_id", pa.string(), nullable=False),
-            pa.field("corpus", pa.string(), nullable=False),
-            pa.field("ordinal", pa.int64(), nullable=False),
-            pa.field("start", pa.int64(), nullable=False),
-            pa.field("end", pa.int64(), nullable=False),
+            *_required(pa.string(), "source_id", "corpus"),
+            *_required(pa.int64(), "ordinal", "start", "end"),
             pa.field("heading_path", pa.list_(pa.string()), nullable=False),
-            pa.field("title", pa.string(), nullable=False),
-            pa.field("uri", pa.string(), nullable=False),
-            pa.field("kind", pa.string(), nullable=False),
-            pa.field("text", pa.string(), nullable=False),
+            *_required(pa.string(), "title", "uri", "kind", "text"),
             pa.field("search_text", pa.string(), nullable=False),  # title, headings and text, for full-text search
             pa.field("vector", pa.list_(pa.float32(), dimensions)),  # null until computed
             pa.field("author", pa.string(), nullable=False),
@@ -346,7 +321,7 @@ def build_chunk_schema(dimensions: int) -> pa.Schema:
 
 
 def make_source_id(corpus: str, uri: str) -> SourceId:
-    """Return the id of the source at `uri` in `corpus`."""
+    """Return the id of a source: 24 hexadecimal digits of a hash."""
     return SourceId(hash_parts(corpus, uri)[:24])
 
 

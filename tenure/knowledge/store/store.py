@@ -56,7 +56,7 @@ it opened.
 _NEVER = timedelta(days=36_500)
 _CLOCK_SKEW = timedelta(minutes=1)
 """Largest expected difference between the clocks of two machines."""
-_MAX_ATTEMPTS = 40
+_MAX_ATTEMPTS = 40  # With pauses of at most 1.6 s this is about half a minute.
 _MAX_UNMERGED_FILES = 8
 """Data files of a table with which its first indexes are built."""
 _MAX_IN_LIST = 500
@@ -66,7 +66,7 @@ _MAX_DERIVED_ROWS = 200_000
 """Rows from which all derived objects in memory are made."""
 _NATIVE_PANIC = "RustPanic"
 """Name of the error of a damaged file that the database did not expect; the class cannot be imported."""
-_PHRASE = re.compile(r'"([^"]*)"')
+_PHRASE = re.compile(r'"([^"]*)"')  # "rye bread" between quotation marks.
 
 T = TypeVar("T")
 
@@ -142,9 +142,9 @@ class Store:
             if name not in self._tables:
                 with self._translate_read_errors(name):
                     table = self._retry(name, lambda: self._open_or_create(name))
-                present, wanted = set(table.schema.names), set(_build_schema(name).names)
-                if present != wanted:
-                    raise ForeignTable(name, self.uri, sorted(wanted - present), sorted(present - wanted))
+                present, expected = set(table.schema.names), set(_build_schema(name).names)
+                if present != expected:
+                    raise ForeignTable(name, self.uri, sorted(expected - present), sorted(present - expected))
                 self._tables[name] = table
             return self._tables[name]
 
@@ -176,8 +176,8 @@ class Store:
         table = self.open_table(name)
         with self._translate_read_errors(name):
             version = table.version
-        known, rows = self._small_tables.get(name, (0, None))
-        if rows is None or known != version:
+        cached_version, rows = self._small_tables.get(name, (0, None))
+        if rows is None or cached_version != version:
             rows = self.read_rows(name, columns)
             self._small_tables[name] = (version, rows)
         return rows
@@ -188,13 +188,13 @@ class Store:
         The least recently used objects are dropped if all of them together are made from too many rows.
         """
         with self._deriving:
-            known = self._derived.get(name)
-            if known is None or known.version != version:
-                self._derived[name] = known = _Derived(version, rows, derive())
+            derived = self._derived.get(name)
+            if derived is None or derived.version != version:
+                self._derived[name] = derived = _Derived(version, rows, derive())
             self._derived.move_to_end(name)
-            while len(self._derived) > 1 and sum(one.rows for one in self._derived.values()) > _MAX_DERIVED_ROWS:
+            while len(self._derived) > 1 and sum(entry.rows for entry in self._derived.values()) > _MAX_DERIVED_ROWS:
                 self._derived.popitem(last=False)
-            return cast(T, known.value)
+            return cast(T, derived.value)
 
     def read_rows_in(
         self, name: str, columns: Sequence[str], column: str, values: Sequence[str], where: str = ""
@@ -303,9 +303,9 @@ class Store:
         rows.sort(key=lambda row: (row[time_column], row[key]), reverse=True)
         sizes = accumulate(row["size"] + row_bytes for row in rows)
         pairs = zip(rows, sizes, strict=True)
-        gone = [row[key] for row, size in pairs if size > max_bytes or row[time_column] < oldest]
-        self.delete_rows_in(name, key, gone)
-        return len(gone)
+        excess = [row[key] for row, size in pairs if size > max_bytes or row[time_column] < oldest]
+        self.delete_rows_in(name, key, excess)
+        return len(excess)
 
     def refresh_indexes(self, name: str) -> int:
         """Build missing indexes and add new rows to the others; return the number of indexes built.
@@ -316,8 +316,8 @@ class Store:
         with self._translate_read_errors(name):
             present = {index.name: index for index in table.list_indices()}
             want = indexes.plan_indexes(name, self.count_rows(name), self._vector_index)
-            for gone in indexes.find_obsolete_indexes(tuple(present.values()), want):
-                self._retry(name, lambda gone=gone: table.drop_index(gone))  # type: ignore[misc]
+            for obsolete in indexes.find_obsolete_indexes(tuple(present.values()), want):
+                self._retry(name, lambda obsolete=obsolete: table.drop_index(obsolete))  # type: ignore[misc]
             built = [
                 index
                 for index in want
@@ -393,13 +393,13 @@ class Store:
         structlog.get_logger().warning("a damaged cache is replaced", table=name, why=error.reason)
         if self.folder is None:
             return
-        damaged, kept = self.folder / f"{name}.lance", self.folder / f"{name}.damaged"
+        damaged, moved = self.folder / f"{name}.lance", self.folder / f"{name}.damaged"
         with self._lock:
             self._tables.pop(name, None)
             self._query_tables.pop(name, None)
             try:
-                shutil.rmtree(kept, ignore_errors=True)
-                damaged.rename(kept)
+                shutil.rmtree(moved, ignore_errors=True)
+                damaged.rename(moved)
             except OSError as failure:  # another process was faster, or the folder is read-only
                 structlog.get_logger().warning("a damaged cache was not moved", table=name, why=str(failure))
 

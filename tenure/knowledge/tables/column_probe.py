@@ -33,8 +33,8 @@ def find_mentioned_values(
     """
     mentioned: dict[ColumnKey, tuple[str, ...]] = {}
     for database in sources:
-        own = [table for table in tables if table.name.partition(".")[0] == database.name]
-        parts = list(_build_probes(question, own))
+        own_tables = [table for table in tables if table.name.partition(".")[0] == database.name]
+        parts = list(_build_probes(question, own_tables))
         for first in range(0, len(parts), _COLUMNS_PER_QUERY):
             sql = " UNION ALL ".join(parts[first : first + _COLUMNS_PER_QUERY])
             try:
@@ -64,15 +64,15 @@ def _build_probes(question: str, tables: Sequence[Table]) -> Iterator[str]:
     for table in tables:
         columns = [column for column in table.columns[:MAX_COLUMNS] if column.kind == "text"]
         for column in columns:
-            named = f"{quote_text(table.name)}, {quote_text(column.name)}"
-            here, source = quote_name(column.name), ".".join(map(quote_name, table.name.split(".", 1)))
+            names = f"{quote_text(table.name)}, {quote_text(column.name)}"
+            value, source = quote_name(column.name), ".".join(map(quote_name, table.name.split(".", 1)))
             if not has_listed_values(column):
-                clean = f"concat(' ', trim(regexp_replace(lower({here}), '[^\\p{{L}}\\p{{N}}]+', ' ', 'g')), ' ')"
-                found = " OR ".join(f"contains({form}, {clean})" for form in spoken)
-                bound = f"length({here}) BETWEEN 2 AND {_MAX_MENTION_CHARACTERS}"
+                clean = f"concat(' ', trim(regexp_replace(lower({value}), '[^\\p{{L}}\\p{{N}}]+', ' ', 'g')), ' ')"
+                matches = " OR ".join(f"contains({form}, {clean})" for form in spoken)
+                bound = f"length({value}) BETWEEN 2 AND {_MAX_MENTION_CHARACTERS}"
                 yield (
-                    f"(SELECT DISTINCT {named}, {here} FROM {source} "
-                    f"WHERE {bound} AND ({found}) LIMIT {_MAX_MENTIONED_VALUES})"
+                    f"(SELECT DISTINCT {names}, {value} FROM {source} "
+                    f"WHERE {bound} AND ({matches}) LIMIT {_MAX_MENTIONED_VALUES})"
                 )
 
 

@@ -72,8 +72,8 @@ class TableSource:
     @property
     def address(self) -> str:
         """Location, without secrets."""
-        named = self.database
-        return f"database:{named.name}" if named.format == "postgres" else named.location
+        database = self.database
+        return f"database:{database.name}" if database.format == "postgres" else database.location
 
 
 class TableQueries:
@@ -110,14 +110,14 @@ class TableQueries:
             KnowledgeError: a database is not configured or cannot be opened.
         """
         files = _rank_files(request.question, self._list_files(request.corpora))
-        found: list[Table] = []
+        tables: list[Table] = []
         with suppress(SqlError):
-            found += describe_tables([file.database for file in files], self._limits, sample=0) if files else ()
+            tables += describe_tables([file.database for file in files], self._limits, sample=0) if files else ()
         for database in self._list_databases(request.databases):
-            own = self._describe_database(database)
-            self._store_description(database, own)
-            found += own
-        ranked = sorted(found, key=lambda table: -_count_overlap(request.question, _list_words(table)))[:_MAX_TABLES]
+            described = self._describe_database(database)
+            self._store_description(database, described)
+            tables += described
+        ranked = sorted(tables, key=lambda table: -_count_overlap(request.question, _list_words(table)))[:_MAX_TABLES]
         sources = [source.database for source in self._list_sources(request.corpora, request.databases)]
         mentioned = find_mentioned_values(request.question, ranked, sources, self._limits)
         return tuple(_to_table_info(table, mentioned) for table in ranked)
@@ -148,8 +148,8 @@ class TableQueries:
             return TableFileReply(problem=str(problem))
         text = format_csv(result)
         if result.is_truncated or len(text.encode()) > request.max_bytes:
-            wanted = "select fewer columns or rows, or group them"
-            return TableFileReply(problem=f"the result has more than {request.max_bytes:,} bytes as a file: {wanted}")
+            advice = "select fewer columns or rows, or group them"
+            return TableFileReply(problem=f"the result has more than {request.max_bytes:,} bytes as a file: {advice}")
         return TableFileReply(text=text, tables=result.tables_read)
 
     def store_computation(self, request: ComputationRequest) -> tuple[PassageRef, ...]:
@@ -172,8 +172,8 @@ class TableQueries:
     def _list_files(self, corpora: Sequence[str]) -> list[TableSource]:
         rows = {row["uri"]: row for row in catalogue.list_table_files(self._store, corpora)} if corpora else {}
         if self._readable_files is not None:
-            named = {row["corpus"] for row in rows.values()}
-            readable = {corpus: self._readable_files(rows, corpus) for corpus in named}
+            corpora_read = {row["corpus"] for row in rows.values()}
+            readable = {corpus: self._readable_files(rows, corpus) for corpus in corpora_read}
             rows = {uri: row for uri, row in rows.items() if uri in readable[row["corpus"]]}
         databases_ = list_databases(rows)
         return [TableSource(d, rows[d.location]["corpus"], rows[d.location]["text"]) for d in databases_]
@@ -181,8 +181,8 @@ class TableQueries:
     def _list_databases(self, names: Sequence[str]) -> list[TableSource]:
         for name in names:
             if name not in self._addresses:
-                known = ", ".join(map(repr, self._addresses)) or "none"
-                raise KnowledgeError(f"no database {name!r} is configured; databases in TENURE_DATABASES: {known}")
+                configured = ", ".join(map(repr, self._addresses)) or "none"
+                raise KnowledgeError(f"no database {name!r} is configured; databases in TENURE_DATABASES: {configured}")
         return [
             TableSource(Database(name, self._addresses[name], "postgres"), get_database_corpus(name), name)
             for name in names
@@ -195,10 +195,10 @@ class TableQueries:
             raise KnowledgeError(f"database {opened.database.name!r} cannot be read: {problem}") from problem
 
     def _store_query_result(
-        self, request: QueryRequest, result: ResultTable, there: Sequence[TableSource]
+        self, request: QueryRequest, result: ResultTable, sources: Sequence[TableSource]
     ) -> tuple[PassageRef, ...]:
         """Store the result of a query; its passages are the rows in sentences, if all of them have one."""
-        origins = _find_origins(result.tables_read, there)
+        origins = _find_origins(result.tables_read, sources)
         title = request.title.strip() or "Result of a query"
         document = build_result_document(title, request.sql.strip(), _describe_data(origins), result)
         mark = f"sql={hash_parts(request.sql)[:16]}"
@@ -232,18 +232,17 @@ def _rank_files(question: str, sources: Sequence[TableSource]) -> list[TableSour
 def _select_mentioned(sql: str, sources: Sequence[TableSource]) -> list[TableSource]:
     """Return the files that a statement names, and all databases; the first files if it names none."""
     lower = sql.lower()
-    named = [
+    mentioned = [
         source
         for source in sources
         if source.database.name in lower or source.database.format in ("sqlite", "postgres")
     ]
-    return named or list(sources[:_MAX_FILES])
+    return mentioned or list(sources[:_MAX_FILES])
 
 
 def _run_select(
     request: QueryRequest | TableFileRequest, sources: Sequence[TableSource], limits: SqlLimits
 ) -> ResultTable:
-    """Run one SELECT over the sources."""
     if not sources:
         raise SqlError("there are no tables in " + (", ".join(request.corpora) or "what was named"))
     return run_select([source.database for source in _select_mentioned(request.sql, sources)], request.sql, limits)
@@ -281,11 +280,11 @@ def _to_column_info(table: Table, column: Column, mentioned: Mapping[ColumnKey, 
     values: Collection[object] = [value for value, _ in column.most_common] or [column.minimum, column.maximum]
     texts = tuple(dict.fromkeys(format_value(value) for value in values if isinstance(value, str | int | float)))
     complete = has_listed_values(column)
-    kept = texts if complete else tuple(text[:MAX_VALUE_CHARACTERS] for text in texts[:_MAX_EXAMPLES])
+    examples = texts if complete else tuple(text[:MAX_VALUE_CHARACTERS] for text in texts[:_MAX_EXAMPLES])
     return ColumnInfo(
         name=column.name,
         kind=column.kind,
-        examples=kept,
+        examples=examples,
         complete=complete,
         mentioned=mentioned.get((table.name, column.name), ()),
     )

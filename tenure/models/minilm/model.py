@@ -72,9 +72,9 @@ class MiniLM:
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return one array per text, in order, with a unit row for each token except the special ones."""
-        found = dict(self._states(self._encode(texts)))
+        states = dict(self._states(self._encode(texts)))
         # The first and the last token are special tokens.
-        return [_unit(found[row][1:-1]) for row in range(len(texts))]
+        return [_unit(states[row][1:-1]) for row in range(len(texts))]
 
     def _encode(self, texts: Sequence[str]) -> "list[Encoding]":
         return self._model().tokenizer.encode_batch(list(texts)) if texts else []

@@ -28,8 +28,8 @@ def find_model() -> Path:
     """
     for package in (PACKAGED, PACKAGE):
         spec = importlib.util.find_spec(package)
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            folder = Path(place) / "model"
+        for location in (spec.submodule_search_locations or ()) if spec else ():
+            folder = Path(location) / "model"
             if (folder / "tokenizer.json").is_file():
                 return folder
     raise WeightsMissing(PACKAGE.replace("_", "-"))

@@ -14,17 +14,23 @@ BAD_REQUEST_STATUSES: Final = frozenset({400, 422})
 """Statuses for a request with an unsupported form or length."""
 
 _MODEL_FAULT = "json_validate_failed"  # Groq's code if the model, not the request, violated the schema
+# "content_filter"; Azure: "triggering Azure OpenAI's content management policy".
 _FILTERED = re.compile(r"content[ _](filter|management policy)", re.IGNORECASE)
+# "Unknown parameter: 'response_format'", "json_schema is not supported".
 _FORMAT_COMPLAINT = re.compile(
     r"response[ _]?format|json[ _]?(schema|object|mode)|structured[ _]output|guided|grammar", re.IGNORECASE
 )
+# "Invalid schema for response_format 'answer'".
 _BAD_SCHEMA = re.compile(r"invalid schema|schema (is )?(not supported|too)", re.IGNORECASE)
+# "This model's maximum context length is 8192 tokens.", "prompt is too long".
 _OVERFLOW = re.compile(
     r"context[ _](length|window|size)|too many (input )?tokens|(prompt|input) is too long|reduce the length|"
     r"request too large",
     re.IGNORECASE,
 )
+# "max_tokens is too large: 100000".
 _TOO_LARGE_VALUE = re.compile(r"too (large|high|big)|exceed|at most|less than|maximum|range", re.IGNORECASE)
+# "This model supports at most 4096 completion tokens".
 _MAX_OUTPUT = re.compile(r"at most (\d{2,6}) (?:completion|output) tokens", re.IGNORECASE)
 _MAX_READ_CHARACTERS = 1000
 """Characters of a message that are searched: some servers repeat the whole request after it."""

@@ -134,8 +134,8 @@ class OpenAIBackend(ABC):
                     await self._record_limits(attempt, error.supported, schema_only=error.schema_only)
 
     def _get_capabilities(self, model: str, role: str) -> Capabilities:
-        known = self._capability_cache.get(model)
-        return known.restrict(self._schema_capabilities.get((model, role), known))
+        cached = self._capability_cache.get(model)
+        return cached.restrict(self._schema_capabilities.get((model, role), cached))
 
     async def _record_limits(self, request: OpenAIRequest, limits: Capabilities, *, schema_only: bool = False) -> None:
         """Cache the limits of a model; limits of a single schema are kept only while the process runs."""

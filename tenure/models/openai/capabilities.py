@@ -76,8 +76,8 @@ class CapabilityCache:
 
     def get(self, model: str) -> Capabilities:
         """Return the known capabilities of a model."""
-        known = self._known.get(model, Capabilities())
-        return known if self._is_fresh(known) else Capabilities()
+        cached = self._known.get(model, Capabilities())
+        return cached if self._is_fresh(cached) else Capabilities()
 
     def record(self, model: str, limits: Capabilities) -> None:
         """Store limits of a model for all workers, combined with those that are already known."""
@@ -113,7 +113,7 @@ class CapabilityCache:
             )
             return {}
         return {
-            endpoint: {model: known for model, known in models.items() if self._is_fresh(known)}
+            endpoint: {model: entry for model, entry in models.items() if self._is_fresh(entry)}
             for endpoint, models in endpoints.items()
         }
 

@@ -10,8 +10,8 @@ from tenure.models.errors import UnexpectedVectors
 from tenure.models.openai.endpoint_client import EndpointClient, EndpointConfig, EndpointReply
 from tenure.settings.models import RetrievalModelSettings
 
-_BATCH_TEXTS = 128
-_BATCH_CHARACTERS = 200_000
+_BATCH_TEXTS = 128  # OpenAI accepts 2,048.
+_BATCH_CHARACTERS = 200_000  # About 50,000 tokens; OpenAI accepts 300,000 in a request.
 _CHARACTERS_PER_TOKEN = 4
 """Average of the byte-pair tokenizers over English prose; code and other scripts have more tokens."""
 

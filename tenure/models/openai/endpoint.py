@@ -19,6 +19,7 @@ NO_KEY: Final = "none"
 
 # Not "exceeded your current quota" alone: some servers report a quota that resets within a minute in these words.
 _NO_CREDIT = re.compile(r"insufficient[_ ](quota|balance|credit|funds)", re.IGNORECASE)
+# "sk-proj-…", as in "Incorrect API key provided: sk-proj-****abcd".
 _KEY_SHAPE = re.compile(r"\b(sk|gsk|xai|pk)-[\w*.-]{6,}")
 
 

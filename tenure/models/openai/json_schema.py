@@ -28,15 +28,15 @@ def build_strict_schema(schema: Mapping[str, Any]) -> SchemaNode:
 def _make_strict(node: Mapping[str, Any], defs: Mapping[str, Any], trail: tuple[str, ...]) -> SchemaNode:
     if "$ref" in node and len(node) > 1:
         return _inline_reference(node, defs, trail)
-    kept = {("anyOf" if key == "oneOf" else key): value for key, value in node.items() if key not in _UNSUPPORTED}
-    for key in kept.keys() & {"items", "additionalProperties"}:
-        kept[key] = _make_strict(kept[key], defs, trail) if isinstance(kept[key], Mapping) else kept[key]
-    for key in kept.keys() & {"anyOf", "allOf", "prefixItems"}:
-        kept[key] = [_make_strict(part, defs, trail) for part in kept[key]]
-    if "properties" in kept:
-        kept["properties"] = {name: _make_strict(part, defs, trail) for name, part in kept["properties"].items()}
-        kept |= {"required": list(kept["properties"]), "additionalProperties": False}
-    return kept
+    strict = {("anyOf" if key == "oneOf" else key): value for key, value in node.items() if key not in _UNSUPPORTED}
+    for key in strict.keys() & {"items", "additionalProperties"}:
+        strict[key] = _make_strict(strict[key], defs, trail) if isinstance(strict[key], Mapping) else strict[key]
+    for key in strict.keys() & {"anyOf", "allOf", "prefixItems"}:
+        strict[key] = [_make_strict(part, defs, trail) for part in strict[key]]
+    if "properties" in strict:
+        strict["properties"] = {name: _make_strict(part, defs, trail) for name, part in strict["properties"].items()}
+        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
+    return strict
 
 
 def _inline_reference(node: Mapping[str, Any], defs: Mapping[str, Any], trail: tuple[str, ...]) -> SchemaNode:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-_NUMBER = re.compile(r"\d+(\.\d+)?")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
+_NUMBER = re.compile(r"\d+(\.\d+)?")  # "12", "0.5".
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")  # "6m" and "0s" of "6m0s", "20ms".
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _EPOCH = 1_000_000_000.0
 """Larger numbers are points in time, not durations: no server requests a wait of thirty years."""
@@ -54,6 +54,6 @@ def _subtract_now(number: float) -> float:
 def _parse_reset(headers: Mapping[str, str]) -> float | None:
     """Return the reset time of the exhausted limit, or the longest one if none is marked as exhausted."""
     resets = {name: _parse_seconds(value) for name, value in headers.items() if name.startswith(_RESET)}
-    known = {name: seconds for name, seconds in resets.items() if seconds is not None}
-    exhausted = [seconds for name, seconds in known.items() if headers.get(name.replace("reset", "remaining")) == "0"]
-    return max(exhausted or known.values(), default=None)
+    parsed = {name: seconds for name, seconds in resets.items() if seconds is not None}
+    exhausted = [seconds for name, seconds in parsed.items() if headers.get(name.replace("reset", "remaining")) == "0"]
+    return max(exhausted or parsed.values(), default=None)

@@ -110,21 +110,21 @@ class AssistantMessage(BaseModel):
 
     @property
     def reasoning_text(self) -> str:
-        """Text of the reasoning."""
+        """Reasoning, which servers send under two names; empty without any."""
         return self.reasoning_content or self.reasoning or ""
 
     @property
     def function_calls(self) -> list[ToolCall]:
-        """All function calls."""
+        """Function calls: those of `tool_calls`, and that of its older form `function_call`."""
         older = [ToolCall(function=self.function_call)] if self.function_call else []
         return [*(self.tool_calls or ()), *older]
 
     @property
     def text(self) -> str:
         """Answer: the content or the arguments of a call; reasoning without an answer is wrapped in `<think>`."""
-        places = (self.content_text, *(call.function.text for call in self.function_calls if call.function))
+        texts = (self.content_text, *(call.function.text for call in self.function_calls if call.function))
         reasoning = f"<think>{self.reasoning_text}</think>" if self.reasoning_text.strip() else ""
-        return next((text for text in places if text.strip()), reasoning)
+        return next((text for text in texts if text.strip()), reasoning)
 
     @property
     def full_text(self) -> str:
@@ -145,8 +145,8 @@ class ErrorDetail(BaseModel):
         """HTTP status of the code or type; 502 if they have none."""
         code = str(self.code)
         status = int(code) if code.isdecimal() else 0
-        known = next((_STATUS_BY_CODE[word] for word in (code, self.type or "") if word in _STATUS_BY_CODE), 502)
-        return status if 400 <= status < 600 else known
+        listed = next((_STATUS_BY_CODE[word] for word in (code, self.type or "") if word in _STATUS_BY_CODE), 502)
+        return status if 400 <= status < 600 else listed
 
 
 class CompletionChoice(BaseModel):

@@ -39,6 +39,7 @@ CHAT_API_SETTING: Final = f"{get_environment_variable('model_api')}=chat"
 MISSING_API_STATUSES: Final = frozenset({404, 405, 501})
 """Statuses of a server without a Responses API; an error about a missing model names the model."""
 
+# "The model `x` does not exist": only the model is missing.
 _MODEL_MENTION = re.compile(r"model|deployment", re.IGNORECASE)
 _BACKGROUND = re.compile(r"\bbackground\b(?![\"']\s*:)", re.IGNORECASE)  # not within a repeated request
 _FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}

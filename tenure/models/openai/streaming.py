@@ -21,7 +21,7 @@ from tenure.models.openai.reply import (
     ToolCall,
 )
 
-_CHECK_CHARACTERS: Final = 500
+_CHECK_CHARACTERS: Final = 500  # Characters between two searches for repetition in an answer.
 _DONE: Final = "[DONE]"
 
 
@@ -100,7 +100,7 @@ class ReplyAssembler:
         self._finish_reason = REPETITION
 
     def add(self, event: ChatReply) -> None:
-        """Add an event."""
+        """Add an event: the part of the first choice, and the model, usage or error that it reports."""
         self._model = event.model or self._model
         self.usage = event.usage if event.reported_usage else self.usage
         self._error = event.failure or self._error

@@ -20,8 +20,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# '<meta charset="shift_jis">', "# -*- coding: latin-1 -*-", '<?xml version="1.0" encoding="utf-16"?>'.
 _DECLARATION = re.compile(rb"(?:charset|coding|encoding)[=:][ \t]*[\"']?([A-Za-z][\w.-]+)")
-_SHIFTS = re.compile(rb"\x1b(?:\$[@B]|\([BJ])")
+_SHIFTS = re.compile(rb"\x1b(?:\$[@B]|\([BJ])")  # ESC $ B begins kanji, ESC ( B ends them.
 _WESTERN = "cp1252"
 # Charset names have the meaning of the WHATWG Encoding Standard.
 _WEB_CHARSETS = {
@@ -57,11 +58,11 @@ def decode(data: bytes, charset: str = "") -> str:
     """
     if is_binary(data):
         raise Unreadable("is a binary file")
-    said = [name for name in (_normalize_charset(charset), _find_declaration(data)) if name]
+    declared = [name for name in (_normalize_charset(charset), _find_declaration(data)) if name]
     for find in (
         _detect_by_mark,
-        lambda _: said[0] if said else None,
-        lambda _: said[-1] if said else None,
+        lambda _: declared[0] if declared else None,
+        lambda _: declared[-1] if declared else None,
         _guess_charset,
     ):
         try:
@@ -70,7 +71,7 @@ def decode(data: bytes, charset: str = "") -> str:
         except (UnicodeDecodeError, LookupError):
             continue
     # Text with a few damaged bytes is still a document; a wrong encoding would leave more replacement characters.
-    for encoding in (*said, "utf-8"):
+    for encoding in (*declared, "utf-8"):
         text = data.decode(encoding, errors="replace")
         if text.count("\ufffd") <= len(text) * _MAX_REPLACED_SHARE:
             return text
@@ -81,10 +82,10 @@ def _normalize_charset(charset: str) -> str | None:
     """Return the codec of Python for a charset of the web, or None if it is unknown or unsafe."""
     label = charset.strip().lower()
     try:
-        known = codecs.lookup(_WEB_CHARSETS.get(label, label)).name
+        codec = codecs.lookup(_WEB_CHARSETS.get(label, label)).name
     except (LookupError, ValueError):
         return None
-    return None if known in _UNSAFE_CODECS else _WEB_CHARSETS.get(known, known)
+    return None if codec in _UNSAFE_CODECS else _WEB_CHARSETS.get(codec, codec)
 
 
 def _detect_by_mark(data: bytes) -> str:

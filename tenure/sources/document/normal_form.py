@@ -7,8 +7,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+# Line breaks of Windows and of old Macintoshes, vertical tabs, form feeds, and the separators of Unicode.
 _LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+# Control characters, soft hyphens, zero-width spaces, byte order marks and halves of surrogate pairs.
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ufffe\uffff]")
+# "# of rows" as a paragraph would read as a heading.
 _FALSE_HEADING = re.compile(r"^(?:#{1,6}\s+)+(?=\S)")
 _JOINED_KINDS = ("item", "row")
 _MAX_DEPTH = 8
@@ -74,17 +77,17 @@ class NormalFormWriter:
     def add_lines(self, lines: Sequence[str]) -> None:
         """Add lines that remain lines, as one block."""
         self._flush()
-        kept = [_FALSE_HEADING.sub("", words) for line in lines if (words := collapse_whitespace(line))]
-        if kept:
-            self._add("lines", kept)
+        texts = [_FALSE_HEADING.sub("", words) for line in lines if (words := collapse_whitespace(line))]
+        if texts:
+            self._add("lines", texts)
 
     def add_literal(self, text: str) -> None:
         """Add code or other literal text; several blank lines become one."""
         self._flush()
         lines = strip_lines(text).expandtabs(4).split("\n")
-        kept = [f"    {line}" if line else "" for i, line in enumerate(lines) if line or lines[i - 1]]
-        if any(kept):
-            self._add("literal", kept)
+        indented = [f"    {line}" if line else "" for i, line in enumerate(lines) if line or lines[i - 1]]
+        if any(indented):
+            self._add("literal", indented)
 
     def add_row(self, cells: Sequence[str]) -> None:
         """Add a table row; consecutive rows form one table."""

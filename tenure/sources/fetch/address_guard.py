@@ -72,8 +72,8 @@ class AllowedHost(NamedTuple):
 
 async def resolve_with_system(host: str, port: int) -> Sequence[str]:
     """Resolve a name with the resolver of the operating system."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(address[0]) for *_, address in found]
+    records = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in records]
 
 
 class AddressGuard:
@@ -110,14 +110,14 @@ class AddressGuard:
         """
         self._check_lists(host)
         try:
-            found = list(dict.fromkeys(await self._resolver(host, port)))
+            addresses = list(dict.fromkeys(await self._resolver(host, port)))
         except (OSError, UnicodeError):
             raise NoResponse(f"the host {host!r} does not exist") from None
-        if not found:
+        if not addresses:
             raise NoResponse(f"the host {host!r} does not exist")
-        for address in found:
+        for address in addresses:
             self._check(host, ip_address(address), port)
-        return tuple(found)
+        return tuple(addresses)
 
     def _check_lists(self, host: str) -> None:
         if is_in_domains(host, self._deny):

@@ -13,7 +13,7 @@ from tenure.sources.fetch.errors import UnusableResponse
 ACCEPT_ENCODING: Final = "gzip"
 
 _PIECE_BYTES: Final = 1 << 16
-_GZIP_BITS: Final = 16 + zlib.MAX_WBITS
+_GZIP_BITS: Final = 16 + zlib.MAX_WBITS  # 16 more than the bits of the window expect the header of gzip.
 _ZLIB_METHOD: Final = 8
 """Lower half of the first byte of a zlib stream; a stream without header would begin with an uncompressed block."""
 _GZIP_MAGIC: Final = b"\x1f"

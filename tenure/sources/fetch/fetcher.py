@@ -105,7 +105,7 @@ UrlRule = Callable[[str], str]
 
 
 def permit_every_url(url: str) -> str:
-    """Permit every URL."""
+    """Return an empty text: the rule that every URL keeps."""
     return ""
 
 
@@ -254,8 +254,8 @@ def _build_response(hops: tuple[str, ...], transfer: Transfer, transferred: int)
 
 
 def _format_cause(error: Exception) -> str:
-    said = " ".join(str(error).split())[:200]
-    return f" ({said})" if said else ""
+    cause = " ".join(str(error).split())[:200]
+    return f" ({cause})" if cause else ""
 
 
 def create_fetcher(settings: FetchSettings) -> Fetcher:

@@ -17,7 +17,7 @@ from tenure.sources.fetch.errors import ErrorStatus, FetchError, NoResponse, Req
 
 MAX_ROBOTS_BYTES: Final = 500 * 1024
 """Size that is parsed; RFC 9309 requires at least 500 KiB."""
-_CACHE_SECONDS: Final = 86_400.0
+_CACHE_SECONDS: Final = 86_400.0  # RFC 9309 asks to use a copy for no longer.
 _RETRY_SECONDS: Final = 300.0
 """Time for which a site is not crawled after its server failed."""
 _MAX_SITES: Final = 1_000
@@ -72,15 +72,15 @@ class RobotsCache:
 
     async def _rules(self, origin: str) -> _Rules:
         now = self._clock()
-        known = self._known.get(origin)
-        if known is None or known.until <= now:
+        cached = self._known.get(origin)
+        if cached is None or cached.until <= now:
             if len(self._known) >= _MAX_SITES:
                 self._known = {site: entry for site, entry in self._known.items() if entry.until > now}
             # A separate task: the first caller may be cancelled while others wait for the same file.
-            known = self._known[origin] = _CachedRules(asyncio.create_task(self._read(origin)), now + _CACHE_SECONDS)
-        rules = await asyncio.shield(known.rules)
+            cached = self._known[origin] = _CachedRules(asyncio.create_task(self._read(origin)), now + _CACHE_SECONDS)
+        rules = await asyncio.shield(cached.rules)
         if rules.failed or rules.refused:
-            known.until = min(known.until, now + _RETRY_SECONDS)
+            cached.until = min(cached.until, now + _RETRY_SECONDS)
         return rules
 
     async def _read(self, origin: str) -> _Rules:

@@ -21,11 +21,11 @@ _PARTIAL: Final = 206
 _OUT_OF_RANGE: Final = 416
 _BINARY_MEDIA: Final = ("image/", "audio/", "video/", "font/")
 """Media types without text, whose bodies are not transferred."""
-_TYPE: Final = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")
-_CHARSET: Final = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
-_RANGE: Final = re.compile(r"bytes (\d+)-")
-_MAX_AGE: Final = re.compile(r"\bmax-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
-_NO_CACHE: Final = re.compile(r"\bno-(?:store|cache)\b", re.IGNORECASE)
+_TYPE: Final = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")  # "text/html" of "text/html; charset=utf-8".
+_CHARSET: Final = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)  # "; charset=utf-8".
+_RANGE: Final = re.compile(r"bytes (\d+)-")  # "bytes 0-1023/146515".
+_MAX_AGE: Final = re.compile(r"\bmax-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)  # "max-age=3600".
+_NO_CACHE: Final = re.compile(r"\bno-(?:store|cache)\b", re.IGNORECASE)  # "no-store", "no-cache".
 
 
 class Validators(NamedTuple):
@@ -126,14 +126,14 @@ def build_request_headers(user_agent: str) -> dict[str, str]:
 
 def parse_media_type(headers: httpx.Headers) -> str:
     """Return the media type such as `text/html`, or an empty text if the header has none."""
-    found = _TYPE.match(headers.get("content-type", "").strip().lower())
-    return found[0][:100] if found else ""
+    match = _TYPE.match(headers.get("content-type", "").strip().lower())
+    return match[0][:100] if match else ""
 
 
 def parse_charset(headers: httpx.Headers) -> str:
     """Return the character encoding that the header declares, or an empty text."""
-    found = _CHARSET.search(headers.get("content-type", ""))
-    return found[1].lower() if found else ""
+    match = _CHARSET.search(headers.get("content-type", ""))
+    return match[1].lower() if match else ""
 
 
 def parse_max_age(headers: httpx.Headers) -> float | None:
@@ -141,22 +141,22 @@ def parse_max_age(headers: httpx.Headers) -> float | None:
     control = headers.get("cache-control", "")
     if _NO_CACHE.search(control):
         return 0.0
-    found = _MAX_AGE.search(control)
-    return max(0.0, float(found[1]) - _parse_number(headers.get("age", ""))) if found else None
+    match = _MAX_AGE.search(control)
+    return max(0.0, float(match[1]) - _parse_number(headers.get("age", ""))) if match else None
 
 
 def parse_retry_after(headers: httpx.Headers, otherwise: float) -> float:
     """Return the seconds after which the server accepts another request."""
-    written = headers.get("retry-after", "").strip()
-    if not written or written.isdecimal():
-        return float(_parse_number(written)) if written else otherwise
+    value = headers.get("retry-after", "").strip()
+    if not value or value.isdecimal():
+        return float(_parse_number(value)) if value else otherwise
     try:
-        when = parsedate_to_datetime(written)
+        when = parsedate_to_datetime(value)
     except ValueError:
         return otherwise
     return max(0.0, (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
-def _parse_number(written: str) -> int:
+def _parse_number(value: str) -> int:
     """Return the number in a header, or 0 if it is invalid."""
-    return int(written) if written.isascii() and written.isdecimal() and len(written) < 16 else 0
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 16 else 0

@@ -124,9 +124,9 @@ class GuardedConnections:
 
     async def _get_connection(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
         """Return the most recently used idle connection to an origin, or a new one."""
-        for place in reversed(range(len(self._idle))):
-            if self._idle[place][0] == origin:
-                connection = self._idle.pop(place)[1]
+        for index in reversed(range(len(self._idle))):
+            if self._idle[index][0] == origin:
+                connection = self._idle.pop(index)[1]
                 if not connection.has_expired() and connection.is_available():
                     return connection
                 await connection.aclose()

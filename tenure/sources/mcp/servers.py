@@ -97,9 +97,9 @@ class McpServers:
 
     async def list_tools(self, server: str) -> tuple[McpToolDescription, ...]:
         """Return the allowed tools of a server."""
-        known = self._get_server(server)
-        found = _TOOLS.validate_python(await self._run_request(server, {"operation": "tools"}))
-        return tuple(tool for tool in found if _is_allowed(tool.name, known.tools))
+        config = self._get_server(server)
+        tools = _TOOLS.validate_python(await self._run_request(server, {"operation": "tools"}))
+        return tuple(tool for tool in tools if _is_allowed(tool.name, config.tools))
 
     async def call_tool(
         self, server: str, tool: str, arguments: Mapping[str, object], *, validate: bool = False
@@ -117,11 +117,11 @@ class McpServers:
 
     async def list_resources(self, server: str) -> tuple[ResourceLink, ...]:
         """Return the allowed resources of a server; a server of which none is allowed is not asked."""
-        known = self._get_server(server)
-        if not known.resources:
+        config = self._get_server(server)
+        if not config.resources:
             return ()
-        found = _LINKS.validate_python(await self._run_request(server, {"operation": "resources"}))
-        return tuple(link for link in found if _is_allowed(link.uri, known.resources))
+        links = _LINKS.validate_python(await self._run_request(server, {"operation": "resources"}))
+        return tuple(link for link in links if _is_allowed(link.uri, config.resources))
 
     async def read_resource(self, server: str, uri: str) -> tuple[str, ...]:
         """Return the texts of a resource, without binary parts."""

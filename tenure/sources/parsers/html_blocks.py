@@ -14,7 +14,7 @@ _INLINE: Final = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rp rt ruby s samp small "
     "span strike strong sub sup time tt u var wbr".split()
 )
-_HEADING = re.compile(r"h([1-6])")
+_HEADING = re.compile(r"h([1-6])")  # "h2".
 _TEXTS = etree.XPath(".//text()[not(ancestor::script or ancestor::style)]")
 
 

@@ -20,14 +20,16 @@ MAX_HIDDEN_LENGTH: Final = 20_000
 """Maximum length of the hidden text, in characters."""
 
 _ZERO = r"0*(?:\.0*)?(?:px|pt|em|rem|%)?\s*(?:;|!|$)"
+# "display: none", "opacity:0;", "left:-9999px"; neither "opacity: 0.5" nor "line-height: 0".
 _HIDING_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|color\s*:\s*transparent"
     rf"|(?:^|[;\s])(?:opacity|font-size|(?:max-)?(?:height|width))\s*:\s*{_ZERO}"
     r"|(?:left|right|top|text-indent)\s*:\s*-\d{3,}",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"([^{}@]+)\{([^{}]*)\}")
-_AT_BLOCK = re.compile(r"@[^{};]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
+_RULE = re.compile(r"([^{}@]+)\{([^{}]*)\}")  # ".menu, #top { display: none }".
+_AT_BLOCK = re.compile(r"@[^{};]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")  # "@media print { .menu { display: none } }".
+# ".menu" and "div#top", but not ".menu li", in a match of the whole text.
 _SIMPLE = re.compile(r"\s*[\w-]*([.#])([\w-]+)\s*")
 _MAX_STYLE_LENGTH = 200_000
 _ALWAYS_VISIBLE = frozenset(("html", "head", "body"))
@@ -57,14 +59,14 @@ def parse_html_tree(markup: str) -> HtmlElement:
 def remove_hidden(tree: HtmlElement) -> str:
     """Remove hidden elements from a tree, and return their text."""
     unseen = _find_hidden_selectors(tree)
-    gone = [element for element in tree.iter(etree.Element) if _is_hidden(element, unseen)]
-    found = [" ".join(_TEXTS(element)) for element in gone]
-    found += [str(comment.text) for comment in tree.iter(etree.Comment)]
-    for element in gone:
+    elements = [element for element in tree.iter(etree.Element) if _is_hidden(element, unseen)]
+    texts = [" ".join(_TEXTS(element)) for element in elements]
+    texts += [str(comment.text) for comment in tree.iter(etree.Comment)]
+    for element in elements:
         # Elements inside another hidden element were removed with it.
         if element.getparent() is not None:
             element.drop_tree()
-    return " ".join(" ".join(found).split())[:MAX_HIDDEN_LENGTH]
+    return " ".join(" ".join(texts).split())[:MAX_HIDDEN_LENGTH]
 
 
 def _is_hidden(element: HtmlElement, unseen: frozenset[str]) -> bool:

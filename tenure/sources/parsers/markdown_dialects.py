@@ -8,7 +8,7 @@ directly below a component as one line. Here they become a line that introduces 
 import re
 from typing import Final
 
-_FENCE: Final = re.compile(r"[ ]{0,24}(`{3,}|~{3,})")
+_FENCE: Final = re.compile(r"[ ]{0,24}(`{3,}|~{3,})")  # "```python", "~~~~".
 # ":::", ":::tip", ":::tip[Title]", ":::note Title", "::::{warning} Title".
 _CONTAINER: Final = re.compile(
     r"[ ]{0,24}:{3,8}(?:[ ]?\{?(?P<kind>[A-Za-z][\w-]{0,40})\}?)?"
@@ -19,12 +19,16 @@ _ADMONITION: Final = re.compile(
     r"(?P<indent>[ ]{0,24})(?:!!!|\?\?\?\+?)[ ](?P<kind>[A-Za-z][\w-]{0,40})(?:[ ][\w -]{1,60})?"
     r"(?:[ ]\"(?P<title>[^\n]{0,200})\")?\Z"
 )
+# '=== "Linux"' of MkDocs.
 _TAB: Final = re.compile(r"(?P<indent>[ ]{0,24})===[!+]?[ ][\"'](?P<title>[^\n]{1,200})[\"']\Z")
 # "<Tabs>", '<TabItem value="java" label="Java">', "</TabItem>": components begin with a capital, unlike HTML.
 _COMPONENT: Final = re.compile(r"\s{0,24}</?[A-Z][\w.]{0,60}(?:\s[^<>\n]{0,400})?/?>\Z")
-_LABEL: Final = re.compile(r"\blabel=\{?[\"']([^\"'\n]{1,200})")
+_LABEL: Final = re.compile(r"\blabel=\{?[\"']([^\"'\n]{1,200})")  # 'label="Java"', "label={'Java'}".
+# "## Usage".
 _HEADING: Final = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
+# " {#usage}", " {: .warning}".
 _ATTRIBUTES: Final = re.compile(r"[ \t]{0,24}\\?\{:?[ ]?[#.][^{}\n]{1,200}\}\Z")
+# 'import Tabs from "@theme/Tabs";' of MDX.
 _IMPORT: Final = re.compile(r"(?:import|export)\s[^\n]{1,300}\bfrom\s+[\"'][^\"'\n]{1,200}[\"'];?\Z")
 # '<table class="wide">', but neither "the `<table>` tag" nor "<tables>".
 _TABLE_START: Final = re.compile(r"\s{0,24}<table(?:[\s>]|\Z)")
@@ -54,8 +58,8 @@ def _count_table_ends(lines: list[str]) -> int:
 def _track_fence(fence: str, line: str) -> str:
     """Return the mark of the code block that is open after a line, given that before it."""
     if not fence:
-        found = _FENCE.match(line)
-        return found[1] if found else ""
+        match = _FENCE.match(line)
+        return match[1] if match else ""
     bare = line.strip()
     return "" if set(bare) == {fence[0]} and len(bare) >= len(fence) else fence
 
@@ -90,12 +94,12 @@ class _Rewriter:
                 self.lines.append(line)
         elif self._tables:
             self._take_row(line, bare)
-        elif (found := _ADMONITION.match(bare)) or (found := _TAB.match(bare)):
-            fields = found.groupdict()
-            self._introduce(found["indent"], fields.get("kind") or "", found["title"] or "")
-            self._indents.append(self._shift + len(found["indent"]) + _CONTENT_INDENT)
-        elif found := _CONTAINER.match(bare):
-            self._introduce("", found["kind"] or "", found["title"] or found["words"] or "")
+        elif (match := _ADMONITION.match(bare)) or (match := _TAB.match(bare)):
+            fields = match.groupdict()
+            self._introduce(match["indent"], fields.get("kind") or "", match["title"] or "")
+            self._indents.append(self._shift + len(match["indent"]) + _CONTENT_INDENT)
+        elif match := _CONTAINER.match(bare):
+            self._introduce("", match["kind"] or "", match["title"] or match["words"] or "")
         elif _COMPONENT.match(bare):
             label = _LABEL.search(bare)
             self._introduce("", "", label[1] if label else "")
@@ -108,8 +112,8 @@ class _Rewriter:
 
     def _take_row(self, line: str, bare: str) -> None:
         """Take a line of an HTML table, which CommonMark ends at the first blank line."""
-        if found := _CONTAINER.match(bare):
-            self.lines += [f"{found['kind'].capitalize()}:"] if found["kind"] else []
+        if match := _CONTAINER.match(bare):
+            self.lines += [f"{match['kind'].capitalize()}:"] if match["kind"] else []
         elif bare:
             self.lines.append(line)
         self._count_tables(line)

@@ -42,9 +42,11 @@ _FOREIGN = {
     "is a presentation, which Tenure does not read": ".ppt .odp .key",
 }
 _REASONS = {suffix: reason for reason, suffixes in _FOREIGN.items() for suffix in suffixes.split()}
+# "<!DOCTYPE html>" or "<html>" after a declaration of XML and comments.
 _MARKUP = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:(?><!--.*?-->)\s*)*+<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
+# "<rss", "<feed" or "<rdf:RDF" after a declaration of XML and comments.
 _FEED = re.compile(r"\s*(?:(?><\?.*?>|<!--.*?-->)\s*)*+<(?:rss|feed|rdf:RDF)\b", re.DOTALL)
 _MAY_BE_FEED = frozenset(("", ".xml"))
 _TABLE_PACKAGES = {
@@ -54,7 +56,7 @@ _TABLE_PACKAGES = {
 _INDEX_NAMES = frozenset(("index", "readme", "_index"))
 # "2022-03-29-at-least-once.md", "minutes_2024_05_06.txt"; the folder of a post for its index.md.
 _PATH_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_]([01]\d)[-_]([0-3]\d)(?!\d)")
-_NAME_SEPARATORS = re.compile(r"[\s_\-]+")
+_NAME_SEPARATORS = re.compile(r"[\s_\-]+")  # "annual-report_2021" is "annual report 2021".
 
 
 def parse_file(path: Path, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Document:
@@ -136,7 +138,7 @@ def detect_suffix(data: bytes, suffix: str) -> str:
     if is_supported(suffix) or not data.startswith(b"PK\x03\x04"):
         return suffix
     packages = {f.package_member: f.suffixes[0] for f in formats if f.package_member} | _TABLE_PACKAGES
-    return next((found for member, found in packages.items() if member in data), suffix)
+    return next((package for member, package in packages.items() if member in data), suffix)
 
 
 def is_supported(suffix: str) -> bool:
@@ -167,8 +169,8 @@ def complete_metadata(document: Document, title: str) -> Document:
 def find_path_date(path: Path) -> str:
     """Return the date in the name of a file, or in that of the folder of an index; empty if there is none."""
     names = (path.stem, *([path.parent.name] if path.stem.lower() in _INDEX_NAMES else []))
-    found = (_PATH_DATE.search(name) for name in names)
-    return next((normalize_date("-".join(date.groups())) for date in found if date), "")
+    matches = (_PATH_DATE.search(name) for name in names)
+    return next((normalize_date("-".join(date.groups())) for date in matches if date), "")
 
 
 def make_title(path: Path) -> str:

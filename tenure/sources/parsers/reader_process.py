@@ -156,11 +156,9 @@ def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
     # A bug of a parser affects only this file; the report names it.
     except Exception as error:
         return UnreadableFile(task.path, f"broke its parser: {type(error).__name__}: {error}"[:300])
-    read_source = outcome.file if isinstance(outcome, ParsedPage) else outcome
+    file = outcome.file if isinstance(outcome, ParsedPage) else outcome
     return (
-        UnreadableFile(task.path, "contains no text")
-        if isinstance(read_source, ParsedFile) and not read_source.chunks
-        else outcome
+        UnreadableFile(task.path, "contains no text") if isinstance(file, ParsedFile) and not file.chunks else outcome
     )
 
 
@@ -212,7 +210,7 @@ def _hash_content(opened: OpenFile) -> str:
 
 def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedChunk, ...]:
     """Return the chunks of a document."""
-    read_source = []
+    chunks = []
     count = lru_cache(maxsize=1000)(recipe.count_tokens)  # many chunks share their headings, and gaps are alike
     spans = chunk_text(
         document.text,
@@ -226,8 +224,8 @@ def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedCh
         text = document.text[span.start : span.end]
         path = tuple(span.heading_path)
         search_text = "\n".join(dict.fromkeys((document.title, *path))) + "\n" + text
-        found = extract_cooccurrences(text)
-        read_source.append(
+        cooccurrences = extract_cooccurrences(text)
+        chunks.append(
             ParsedChunk(
                 ordinal=span.ordinal,
                 start=span.start,
@@ -240,11 +238,11 @@ def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedCh
                 search_text=search_text,
                 names=extract_named_entities(text),
                 terms=" ".join(sorted(set(stem_words(search_text)))),
-                phrases=found.phrases,
-                co_occurrences=found.pairs,
+                phrases=cooccurrences.phrases,
+                co_occurrences=cooccurrences.pairs,
             )
         )
-    return tuple(read_source)
+    return tuple(chunks)
 
 
 def build_embedding_text(
@@ -260,13 +258,13 @@ def build_embedding_text(
 
     `at_most` is an upper bound of the tokens of the text; if all headings fit by this bound, the text is not counted.
     """
-    places = [place for place in dict.fromkeys((title, *path)) if place]
-    whole = format_heading_path(places)
-    if whole and at_most is not None and count_tokens(whole) + at_most <= max_tokens:
-        return f"{whole}\n{text}"
+    headings = [heading for heading in dict.fromkeys((title, *path)) if heading]
+    full = format_heading_path(headings)
+    if full and at_most is not None and count_tokens(full) + at_most <= max_tokens:
+        return f"{full}\n{text}"
     room = max_tokens - count_tokens(text)
-    for kept in (places, places[:1] + places[1:][-1:], places[-1:]):
-        header = format_heading_path(kept)
+    for selected in (headings, headings[:1] + headings[1:][-1:], headings[-1:]):
+        header = format_heading_path(selected)
         if header and count_tokens(header) <= room:
             return f"{header}\n{text}"
     return text

@@ -19,7 +19,7 @@ from typing import Final
 from tenure.extensions import DOCUMENT_FORMATS
 from tenure.sources.document.document import Document
 
-_FIRST_DEFINITION: Final = re.compile(r"^(?:def|class|async def|@)", re.MULTILINE)
+_FIRST_DEFINITION: Final = re.compile(r"^(?:def|class|async def|@)", re.MULTILINE)  # "class Reader:", "@dataclass".
 
 
 @dataclass(frozen=True, kw_only=True)

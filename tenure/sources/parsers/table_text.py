@@ -43,16 +43,16 @@ def describe_table_file(path: Path) -> Document:
     try:
         if kind == "sqlite" and not _is_sqlite(path.absolute()):
             raise Unreadable("is a binary file")
-        found = describe_tables(database, _LIMITS)
+        tables = describe_tables(database, _LIMITS)
     except FileRefused as error:
         raise Unreadable(error.reason) from error
     except OSError as error:
         raise Unreadable(f"could not be opened ({(error.strerror or type(error).__name__).lower()})") from error
     except SqlError as problem:
         raise Unreadable(f"holds no table that can be read ({problem})") from problem
-    if not any(table.sample for table in found):
+    if not any(table.sample for table in tables):
         raise Unreadable("has no rows")
-    return build_description("", found)
+    return build_description("", tables)
 
 
 def describe_tables(database: Database, limits: SqlLimits) -> tuple[Table, ...]:
@@ -66,7 +66,7 @@ def describe_tables(database: Database, limits: SqlLimits) -> tuple[Table, ...]:
 
 
 def build_description(title: str, tables: Sequence[Table]) -> Document:
-    """Return the descriptions of tables as a document."""
+    """Return a document with a section for each table: its columns, their statistics, and rows."""
     form = NormalFormWriter()
     for table in tables:
         _describe(form, table)
@@ -121,8 +121,8 @@ def add_figures(form: NormalFormWriter, title: str, sentences: Sequence[str], or
         return
     for first in range(0, len(sentences), _ROWS_PER_LIST):
         part = sentences[first : first + _ROWS_PER_LIST]
-        which = "" if len(sentences) <= _ROWS_PER_LIST else f", {noun} {first + 1} to {first + len(part)}"
-        form.add_paragraph(f"{title}{which}, {origin}:")
+        positions = "" if len(sentences) <= _ROWS_PER_LIST else f", {noun} {first + 1} to {first + len(part)}"
+        form.add_paragraph(f"{title}{positions}, {origin}:")
         for sentence in part:
             form.add_item(sentence)
         form.close_items()
@@ -192,13 +192,13 @@ def _describe_values(column: Column) -> str:
         return f"{between}, with a mean of {format_value(column.mean)} and a sum of {format_value(column.total)}"
     if column.kind == "date":
         return between
-    named = [
+    phrases = [
         f"{_shorten(value)} ({count} row{'' if count == 1 else 's'})"
         for value, count in column.most_common[:_MAX_NAMED_VALUES]
     ]
-    if len(named) == column.distinct_count:
-        return f"{column.distinct_count} different {name}: {_join_list(named)}"
-    return f"{column.distinct_count} different {name}, most often {_join_list(named[:3])}"
+    if len(phrases) == column.distinct_count:
+        return f"{column.distinct_count} different {name}: {_join_list(phrases)}"
+    return f"{column.distinct_count} different {name}, most often {_join_list(phrases[:3])}"
 
 
 def _describe_row(columns: Sequence[str], row: Sequence[CellValue]) -> str:
@@ -209,8 +209,8 @@ def _describe_row(columns: Sequence[str], row: Sequence[CellValue]) -> str:
     ]
     if len(facts) == 1:
         return facts[0]
-    named = f"{_format_label(columns[0])} {_shorten(row[0]) or 'not given'}"
-    return f"for {named}, {_join_list(facts[1:])}"
+    subject = f"{_format_label(columns[0])} {_shorten(row[0]) or 'not given'}"
+    return f"for {subject}, {_join_list(facts[1:])}"
 
 
 def _format_label(name: str) -> str:

@@ -96,7 +96,7 @@ def _state_answer(title: str, text: str, arguments: Mapping[str, Any]) -> str:
         f"{title} says: {answer.rstrip('.')}.",
         f"{title} says the following, as the server wrote it: {answer.rstrip('.')}.",
     )
-    return next((one for one in sentences if _is_quotable(one)), sentences[-1])
+    return next((sentence for sentence in sentences if _is_quotable(sentence)), sentences[-1])
 
 
 def _list_values(text: str) -> list[str]:

@@ -29,7 +29,7 @@ from tenure.sources.tables.catalogue import TABLE_FORMATS, TABLE_MEDIA_TYPES
 _FAMILIES: Final = {"application/json": ".json", "application/xml": ".xml", "text/xml": ".xml"}
 """Media types of families of formats; a known suffix of the URL is more precise."""
 _UNSUPPORTED: Final = {"image": "is an image", "audio": "is a sound", "video": "is a video", "font": "is a font"}
-_UNSAFE = re.compile(r"[^\w.-]+")
+_UNSAFE = re.compile(r"[^\w.-]+")  # Every "/" and space of a file name, for example.
 _SNIFFED_BYTES: Final = 4096
 _MAX_NAME_LENGTH: Final = 80
 _MAX_PAGE_LENGTH: Final = 500_000
@@ -89,8 +89,8 @@ def _choose_suffix(media_type: str, name: str) -> str:
     media_type = media_type.strip().lower()
     if reason := _UNSUPPORTED.get(media_type.partition("/")[0]):
         raise Unreadable(reason)
-    if known := find_suffix(media_type) or TABLE_MEDIA_TYPES.get(media_type):
-        return known
+    if declared := find_suffix(media_type) or TABLE_MEDIA_TYPES.get(media_type):
+        return declared
     suffix = PurePosixPath(name).suffix.lower()
     return suffix if is_supported(suffix) else _FAMILIES.get(media_type, suffix)
 

@@ -92,10 +92,10 @@ class ApiClient:
         base_url: str | None = None,
     ) -> bytes:
         """Return the body of the response to a GET request; empty parameters are omitted."""
-        given = {name: value for name, value in params.items() if value != ""}
+        query = {name: value for name, value in params.items() if value != ""}
         start = base_url or self.base_url
         url = start.rstrip("/") + path if path else start
-        return await self._send("GET", url, params=given or None, headers=dict(headers or {}))
+        return await self._send("GET", url, params=query or None, headers=dict(headers or {}))
 
     async def post(self, path: str, body: Mapping[str, object], headers: Mapping[str, str]) -> bytes:
         """Return the body of the response to a POST request with JSON."""

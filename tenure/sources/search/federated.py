@@ -58,9 +58,9 @@ class FederatedSearch:
         excluded = (*request.excluded_domains, *self._excluded_domains)
         request = request.model_copy(update={"domains": request.domains or self._domains, "excluded_domains": excluded})
         names = tuple(dict.fromkeys(request.providers)) or self._providers.default_names
-        asked = await asyncio.gather(*(self._query_provider(name, request) for name in names))
-        offers = {answer.provider: found for answer, found in asked if answer.status == "answered"}
-        answers = tuple(answer for answer, _ in asked)
+        replies = await asyncio.gather(*(self._query_provider(name, request) for name in names))
+        offers = {answer.provider: results for answer, results in replies if answer.status == "answered"}
+        answers = tuple(answer for answer, _ in replies)
         return WebSearchReply(hits=fuse(offers, request, datetime.now(UTC).date()), outcomes=answers)
 
     async def aclose(self) -> None:
@@ -72,7 +72,7 @@ class FederatedSearch:
     ) -> tuple[ProviderOutcome, Sequence[SearchResult]]:
         began = time.monotonic()
         try:
-            found = await self._fetch_results(self._providers.get_provider(name), request)
+            results = await self._fetch_results(self._providers.get_provider(name), request)
         except ProviderSkipped as missing:
             return ProviderOutcome(provider=name, status="left_out", note=str(missing)), ()
         except SearchError as error:
@@ -82,32 +82,32 @@ class FederatedSearch:
                 provider=name, status="failed", note=str(error), transient=passing, seconds=spent
             ), ()
         spent = time.monotonic() - began
-        return ProviderOutcome(provider=name, status="answered", hits=len(found), seconds=spent), found
+        return ProviderOutcome(provider=name, status="answered", hits=len(results), seconds=spent), results
 
     async def _fetch_results(self, provider: SearchProvider, request: WebSearchRequest) -> list[SearchResult]:
         """Return the results of one provider, from the cache if possible."""
         if not _can_match_domains(provider, request):
             raise ProviderSkipped(f"{provider.name} has only pages of {', '.join(provider.domains)}")
         key = (provider.name, request.model_copy(update={"providers": ()}))
-        until, found = self._cache.get(key, (0.0, []))
+        until, results = self._cache.get(key, (0.0, []))
         if until > time.monotonic():
-            return found
+            return results
         wait = self._blocked_until.get(provider.name, 0.0) - time.monotonic()
         if wait > 0:
             raise SearchUnavailable(f"{provider.name} accepts no request for {wait:.0f} s")
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                found = await provider.search(request)
+                results = await provider.search(request)
         except TimeoutError:
             raise SearchUnavailable(f"{provider.name} did not answer within {self._timeout_seconds:g} s") from None
         except SearchUnavailable as busy:
             self._blocked_until[provider.name] = time.monotonic() + min(busy.retry_after, MAX_RETRY_AFTER_SECONDS)
             raise
         self._cache.pop(key, None)
-        self._cache[key] = (time.monotonic() + CACHE_SECONDS, found)
+        self._cache[key] = (time.monotonic() + CACHE_SECONDS, results)
         if len(self._cache) > self._max_cached:
             del self._cache[next(iter(self._cache))]
-        return found
+        return results
 
 
 def _can_match_domains(provider: SearchProvider, request: WebSearchRequest) -> bool:
@@ -116,7 +116,7 @@ def _can_match_domains(provider: SearchProvider, request: WebSearchRequest) -> b
     if any(is_in_domains(domain, request.excluded_domains) for domain in provider.domains):
         return False
     return not request.domains or any(
-        is_in_domains(domain, request.domains) or is_in_domains(wanted, provider.domains)
+        is_in_domains(domain, request.domains) or is_in_domains(required, provider.domains)
         for domain in provider.domains
-        for wanted in request.domains
+        for required in request.domains
     )

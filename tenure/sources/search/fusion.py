@@ -22,24 +22,24 @@ def fuse(results: Mapping[str, Sequence[SearchResult]], request: WebSearchReques
     The knowledge base is not part of this fusion: its passages are evidence already, whereas a page has to be fetched
     and ingested first. A search of the knowledge base then ranks the passages of documents and pages together.
     """
-    kept = {name: _filter_results(results[name], request, today) for name in sorted(results)}
-    ranks = {name: {url: rank for rank, url in enumerate(pages, 1)} for name, pages in kept.items()}
+    filtered = {name: _filter_results(results[name], request, today) for name in sorted(results)}
+    ranks = {name: {url: rank for rank, url in enumerate(pages, 1)} for name, pages in filtered.items()}
     scores = rrf.fuse_rankings(list(ranks.values()))
     best = sorted(scores, key=lambda url: (-scores[url], url))[: request.k]
-    return tuple(_build_hit(url, scores[url], ranks, kept) for url in best)
+    return tuple(_build_hit(url, scores[url], ranks, filtered) for url in best)
 
 
 def _filter_results(results: Sequence[SearchResult], request: WebSearchRequest, today: date) -> dict[str, SearchResult]:
     """Return the results of one provider that the request permits, by canonical URL."""
-    kept: dict[str, SearchResult] = {}
+    filtered: dict[str, SearchResult] = {}
     for result in results:
         try:
             url = canonicalize_url(result.url)
         except InvalidUrlError:
             continue
         if len(url) <= MAX_URL_LENGTH and _is_allowed(url, result, request, today):
-            kept.setdefault(url, result)
-    return kept
+            filtered.setdefault(url, result)
+    return filtered
 
 
 def _is_allowed(url: str, result: SearchResult, request: WebSearchRequest, today: date) -> bool:
@@ -56,11 +56,11 @@ def _is_allowed(url: str, result: SearchResult, request: WebSearchRequest, today
 
 
 def _build_hit(
-    url: str, score: float, ranks: Mapping[str, Mapping[str, int]], kept: Mapping[str, Mapping[str, SearchResult]]
+    url: str, score: float, ranks: Mapping[str, Mapping[str, int]], filtered: Mapping[str, Mapping[str, SearchResult]]
 ) -> WebHit:
     """Return one page; each field comes from the provider with the best rank that has it."""
     own_ranks = {name: of[url] for name, of in ranks.items() if url in of}
-    results = [kept[name][url] for name in sorted(own_ranks, key=lambda name: (own_ranks[name], name))]
+    results = [filtered[name][url] for name in sorted(own_ranks, key=lambda name: (own_ranks[name], name))]
     days = next((days for result in results if (days := parse_date_range(result.published))), None)
     return WebHit(
         url=url,

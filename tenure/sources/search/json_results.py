@@ -15,7 +15,8 @@ _TITLE_KEYS: Final = ("title", "name", "headline", "label")
 _SNIPPET_KEYS: Final = ("snippet", "summary", "description", "content", "abstract", "excerpt", "text", "body")
 _DATE_KEYS: Final = ("published", "published_date", "publishedDate", "date", "pubDate", "created_at", "updated")
 _MAX_DEPTH: Final = 8
-_URL: Final = re.compile(r"https?://\S+")
+_URL: Final = re.compile(r"https?://\S+")  # A whole value that is a URL, not a sentence with one.
+# "[Bees](https://example.org/bees)", or "https://example.org/bees" alone.
 _LINK: Final = re.compile(
     r"\[(?P<title>[^\[\]]{1,300})\]\((?P<linked>https?://[^\s()]+)\)|(?P<bare>https?://[^\s<>()\"'\]]+)"
 )
@@ -45,13 +46,13 @@ def _iterate_lists(value: object, deepest: int) -> Iterator[list[SearchResult]]:
 
 
 def _build_result(item: Mapping[str, object]) -> SearchResult:
-    address = next((said for said in _iterate_texts(item, _URL_KEYS) if _URL.fullmatch(said)), "")
+    address = next((text for text in _iterate_texts(item, _URL_KEYS) if _URL.fullmatch(text)), "")
     title, words, date = (next(_iterate_texts(item, names), "") for names in (_TITLE_KEYS, _SNIPPET_KEYS, _DATE_KEYS))
     return build_result(address, title, words, date)
 
 
 def _iterate_texts(item: Mapping[str, object], names: tuple[str, ...]) -> Iterator[str]:
     for name in names:
-        said = item.get(name)
-        if isinstance(said, str) and said.strip():
-            yield said.strip()
+        value = item.get(name)
+        if isinstance(value, str) and value.strip():
+            yield value.strip()

@@ -62,14 +62,14 @@ class McpSearchProvider:
         return tools[self._tool_name]
 
     def _build_arguments(self, tool: McpToolDescription, request: WebSearchRequest) -> dict[str, object]:
-        known: Mapping[str, Any] = tool.parameters.get("properties", {})
+        properties: Mapping[str, Any] = tool.parameters.get("properties", {})
         needed = tool.parameters.get("required", [])
         query = next(
-            (name for name in (*_QUERY_PARAMETERS, *(needed if len(needed) == 1 else ())) if name in known), None
+            (name for name in (*_QUERY_PARAMETERS, *(needed if len(needed) == 1 else ())) if name in properties), None
         )
         if query is None:
             raise SearchRefused(f"the tool {tool.name!r} of {self.name} has no parameter for a query")
-        counts: dict[str, object] = {name: request.k for name in _COUNT_PARAMETERS if name in known}
+        counts: dict[str, object] = {name: request.k for name in _COUNT_PARAMETERS if name in properties}
         return {query: add_site_operators(request)} | dict(list(counts.items())[:1])
 
 
@@ -84,5 +84,5 @@ def _parse_results(answer: ToolResult) -> list[SearchResult]:
             continue  # no JSON: links in the text are read below
         if results := find_results(value):
             return results
-    named = [build_result(link.uri, link.title, link.description) for link in answer.links]
-    return named or [result for text in answer.texts for result in find_links(text)]
+    linked = [build_result(link.uri, link.title, link.description) for link in answer.links]
+    return linked or [result for text in answer.texts for result in find_links(text)]

@@ -20,6 +20,7 @@ from tenure.sources.search.provider import SearchRefused, SearchResult, parse_pr
 
 _FORMATS: Final = ("application/atom+xml", "application/rss+xml", "application/json")
 """Supported response formats, best first."""
+# "{searchTerms}", "{startPage?}", "{geo:name?}".
 _PARAMETER: Final = re.compile(r"\{(?:[\w.-]+:)?(?P<name>\w+)(?P<optional>\?)?\}")
 _TERMS: Final = "searchTerms"
 
@@ -71,8 +72,8 @@ class OpenSearchProvider:
     def _check_host(self, template: str) -> str:
         """Return a template if it leads to the description's own host."""
         try:
-            own = extract_host(self._client.base_url).removeprefix("www.")
-            is_own = is_in_domains(extract_host(fill_template(template, {_TERMS: "x"})), (own,))
+            host = extract_host(self._client.base_url).removeprefix("www.")
+            is_own = is_in_domains(extract_host(fill_template(template, {_TERMS: "x"})), (host,))
         except InvalidUrlError:
             is_own = False
         if not is_own:
@@ -81,9 +82,9 @@ class OpenSearchProvider:
         return template
 
 
-def fill_template(template: str, given: Mapping[str, str]) -> str:
+def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Return the URL of a template with values for its parameters; a parameter without a value stays empty."""
-    return _PARAMETER.sub(lambda place: quote(given.get(place["name"], ""), safe=""), template)
+    return _PARAMETER.sub(lambda match: quote(values.get(match["name"], ""), safe=""), template)
 
 
 def _build_parameters(request: WebSearchRequest) -> dict[str, str]:
@@ -99,4 +100,4 @@ def _build_parameters(request: WebSearchRequest) -> dict[str, str]:
 
 
 def _has_search_terms(template: str) -> bool:
-    return any(place["name"] == _TERMS for place in _PARAMETER.finditer(template))
+    return any(match["name"] == _TERMS for match in _PARAMETER.finditer(template))

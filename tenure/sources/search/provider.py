@@ -24,8 +24,9 @@ MAX_SNIPPET_LENGTH: Final = 1_000
 """Maximum length of a snippet: fifty results stay far below the size limit of an activity result."""
 
 _DAYS: Final[dict[TimeRange, int]] = {"day": 1, "week": 7, "month": 31, "year": 366}
+# "<b>", "</span>", "<!-- a comment -->"; not "a < b".
 _TAG: Final = re.compile(r"</?([A-Za-z][\w:-]*+)[^<>]*+>|<!--(?:(?!<!--).)*?-->", re.DOTALL)
-_LANGUAGE: Final = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]{1,8})*")
+_LANGUAGE: Final = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]{1,8})*")  # "de" of "de-AT".
 _INLINE: Final = frozenset({"a", "b", "em", "i", "mark", "span", "strong", "sub", "sup"})
 
 
@@ -118,9 +119,9 @@ def format_first_day(request: WebSearchRequest) -> str:
 
 def add_site_operators(request: WebSearchRequest) -> str:
     """Return the query with `site:` operators for the wanted and excluded domains."""
-    wanted = " OR ".join(f"site:{domain}" for domain in request.domains)
-    wanted = f"({wanted})" if len(request.domains) > 1 else wanted
-    return " ".join(filter(None, (request.query, wanted, *(f"-site:{domain}" for domain in request.excluded_domains))))
+    sites = " OR ".join(f"site:{domain}" for domain in request.domains)
+    sites = f"({sites})" if len(request.domains) > 1 else sites
+    return " ".join(filter(None, (request.query, sites, *(f"-site:{domain}" for domain in request.excluded_domains))))
 
 
 def truncate_query(query: str, characters: int) -> str:

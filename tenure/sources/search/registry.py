@@ -36,14 +36,14 @@ def load_provider_class(name: str) -> type[ApiProvider]:
         TypeError: the module does not define exactly one subclass of `ApiProvider`.
     """
     module = import_module(f"{SEARCH_PROVIDERS}.{name}")
-    found = [
+    classes = [
         value
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, ApiProvider) and value.__module__ == module.__name__
     ]
-    if len(found) != 1:
-        raise TypeError(f"the search provider {name!r} defines {len(found)} subclasses of ApiProvider instead of one")
-    return found[0]
+    if len(classes) != 1:
+        raise TypeError(f"the search provider {name!r} defines {len(classes)} subclasses of ApiProvider instead of one")
+    return classes[0]
 
 
 class ProviderRegistry:

@@ -107,21 +107,21 @@ def list_databases(paths: Iterable[str]) -> tuple[Database, ...]:
 
     Files of the same name are distinguished by their suffixes, then by as many parent folders as necessary.
     """
-    found = sorted({path for path in paths if detect_table_format(PurePath(path))})
-    step = dict.fromkeys(found, 0)
+    files = sorted({path for path in paths if detect_table_format(PurePath(path))})
+    step = dict.fromkeys(files, 0)
     while clashing := _find_clashing(step):
         for path in clashing:
             step[path] += 1
     return tuple(
-        Database(_build_name(path, step[path]), path, TABLE_FORMATS[PurePath(path).suffix.lower()]) for path in found
+        Database(_build_name(path, step[path]), path, TABLE_FORMATS[PurePath(path).suffix.lower()]) for path in files
     )
 
 
 def _build_name(path: str, step: int) -> str:
     """Return the name of a file: its stem, from step 1 with its suffix, and with one more folder per further step."""
-    whole = PurePath(path)
-    folders = whole.parts[max(len(whole.parts) - step, 0) : -1] if step > 1 else ()
-    return to_sql_identifier("_".join((*folders, whole.stem, *([whole.suffix[1:]] if step else ()))))
+    full = PurePath(path)
+    folders = full.parts[max(len(full.parts) - step, 0) : -1] if step > 1 else ()
+    return to_sql_identifier("_".join((*folders, full.stem, *([full.suffix[1:]] if step else ()))))
 
 
 def _find_clashing(step: dict[str, int]) -> list[str]:

@@ -72,7 +72,7 @@ def _copy_database(path: Path, folder: Path) -> bool:
                 opened.append(stack.enter_context(open_file(path.with_name(path.name + suffix))))
                 with copy.open("wb") as file:
                     shutil.copyfileobj(opened[-1].file, file)
-        return all(_is_unchanged(one) for one in opened)
+        return all(map(_is_unchanged, opened))
 
 
 def _is_unchanged(opened: OpenFile) -> bool:

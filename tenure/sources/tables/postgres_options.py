@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
-_URL: Final = re.compile(r"postgres(?:ql)?://")
+_URL: Final = re.compile(r"postgres(?:ql)?://")  # "postgresql://" of "postgresql://ada@db.example:5432/bees".
+# "ada:secret@db.example:5432/bees?sslmode=require".
 _AUTHORITY: Final = re.compile(
     r"""
     (?: (?P<user> [^:@/?]* ) (?: : (?P<password> [^@/?]* ) )? @ )?
@@ -19,7 +20,9 @@ _AUTHORITY: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+# "db.example:5432", "[::1]:5432".
 _HOST: Final = re.compile(r"(?P<host> \[ [^\]]* \] | [^:\[\]]* ) (?: : (?P<port> \d* ) )?", re.VERBOSE)
+# "host=db.example", "password='two words'".
 _OPTION: Final = re.compile(
     r"""
     \s* (?P<name> [^\s=]+ ) \s* = \s*
@@ -27,7 +30,7 @@ _OPTION: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_NAME: Final = re.compile(r"[a-z_]+")
+_NAME: Final = re.compile(r"[a-z_]+")  # "sslmode".
 
 
 class ConnectionStringError(ValueError):
@@ -65,8 +68,8 @@ def _parse_url(rest: str) -> dict[str, str]:
         if not sign:
             raise ConnectionStringError("its URL has an option without a value")
         # The driver for Java writes `ssl=true`, and libpq accepts it.
-        found = ("sslmode", "require") if (name, value) == ("ssl", "true") else (unquote(name), unquote(value))
-        options[found[0]] = found[1]
+        option = ("sslmode", "require") if (name, value) == ("ssl", "true") else (unquote(name), unquote(value))
+        options[option[0]] = option[1]
     return options
 
 

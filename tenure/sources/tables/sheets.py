@@ -58,16 +58,16 @@ def read_sheets(path: Path) -> Iterator[Sheet]:
 def _read_workbook(workbook: CalamineWorkbook) -> Iterator[Sheet]:
     names: set[str] = set()
     cells = 0
-    for told in workbook.sheets_metadata:
-        if told.typ != SheetTypeEnum.WorkSheet or told.visible != SheetVisibleEnum.Visible:
+    for metadata in workbook.sheets_metadata:
+        if metadata.typ != SheetTypeEnum.WorkSheet or metadata.visible != SheetVisibleEnum.Visible:
             continue
-        sheet = workbook.get_sheet_by_name(told.name)
+        sheet = workbook.get_sheet_by_name(metadata.name)
         cells += sheet.height * sheet.width
         if cells > _MAX_CELLS:
             raise Unreadable(f"has more than {_MAX_CELLS} cells")
         rows = [[None if cell == "" else cell for cell in row] for row in sheet.to_python()]
         if table := _build_table([row for row in rows if any(cell is not None for cell in row)]):
-            yield Sheet(_make_unique(to_sql_identifier(told.name), names), table)
+            yield Sheet(_make_unique(to_sql_identifier(metadata.name), names), table)
 
 
 def _build_table(rows: Sequence[Sequence[SheetCell]]) -> pa.Table | None:
@@ -75,26 +75,26 @@ def _build_table(rows: Sequence[Sequence[SheetCell]]) -> pa.Table | None:
     columns, body = _split_header(rows)
     if not body:
         return None
-    values = [[row[place] for row in body] for place in range(len(columns))]
-    kept = [place for place, column in enumerate(values) if any(cell is not None for cell in column)]
-    return pa.table({columns[place]: _build_column(values[place]) for place in kept})
+    values = [[row[index] for row in body] for index in range(len(columns))]
+    filled = [index for index, column in enumerate(values) if any(cell is not None for cell in column)]
+    return pa.table({columns[index]: _build_column(values[index]) for index in filled})
 
 
 def _split_header(rows: Sequence[Sequence[SheetCell]]) -> tuple[list[str], Sequence[Sequence[SheetCell]]]:
     """Return the names of the columns and the rows below them; columns without a header are numbered."""
     width = max(map(len, rows), default=0)
-    for place, row in enumerate(rows[:_MAX_HEADER_ROWS]):
-        said = [cell for cell in row if cell is not None]
-        if len(said) >= max(1, 0.6 * width):
-            if all(isinstance(cell, str) for cell in said):
-                return _name_columns(row), rows[place + 1 :]
+    for index, row in enumerate(rows[:_MAX_HEADER_ROWS]):
+        texts = [cell for cell in row if cell is not None]
+        if len(texts) >= max(1, 0.6 * width):
+            if all(isinstance(cell, str) for cell in texts):
+                return _name_columns(row), rows[index + 1 :]
             break
     return _name_columns([None] * width), rows
 
 
 def _name_columns(row: Sequence[SheetCell]) -> list[str]:
     names: set[str] = set()
-    return [_make_unique(" ".join(str(cell or f"column {place}").split()), names) for place, cell in enumerate(row, 1)]
+    return [_make_unique(" ".join(str(cell or f"column {index}").split()), names) for index, cell in enumerate(row, 1)]
 
 
 def _make_unique(name: str, names: set[str]) -> str:

@@ -52,7 +52,7 @@ _READERS: Final = {
 }
 _CONNECTION_SECRET: Final = "connection"
 _NO_CONNECTION: Final = "Unable to connect to Postgres"
-_QUOTED: Final = re.compile(r'"[^"]*"')
+_QUOTED: Final = re.compile(r'"[^"]*"')  # 'connection to server at "10.0.0.7" failed' names the address.
 _EXTENSIONS: Final = {"sqlite": "sqlite_scanner", "postgres": "postgres_scanner"}
 _SYSTEM_SCHEMAS: Final = ("information_schema", "pg_catalog", "pg_toast")
 _NUMBERS: Final = ("INT", "DECIMAL", "DOUBLE", "FLOAT", "REAL", "NUMERIC")
@@ -157,8 +157,8 @@ class SqlEngine:
             if len(columns) > _MAX_RESULT_COLUMNS:
                 raise SqlError(f"the result has {len(columns)} columns: select at most {_MAX_RESULT_COLUMNS}")
             rows = list(islice(_fetch_rows(cursor), self._limits.rows + 1))
-        kept = tuple(rows[: self._limits.rows])
-        return ResultTable(columns, kept, is_truncated=len(rows) > self._limits.rows, tables_read=checked.tables)
+        limited = tuple(rows[: self._limits.rows])
+        return ResultTable(columns, limited, is_truncated=len(rows) > self._limits.rows, tables_read=checked.tables)
 
     def describe_tables(self, sample: int = DEFAULT_SAMPLE_ROWS) -> tuple[Table, ...]:
         """Describe all tables: row counts, columns with statistics, and sample rows."""
@@ -166,8 +166,8 @@ class SqlEngine:
 
     def _describe_table(self, name: str, sample: int) -> Table:
         with self._limit_time():
-            found = self._fetch_all(f"DESCRIBE {_quote_qualified(name)}")
-            columns = tuple(Column(str(row[0]), _classify_type(str(row[1]))) for row in found[:_MAX_COLUMNS])
+            described = self._fetch_all(f"DESCRIBE {_quote_qualified(name)}")
+            columns = tuple(Column(str(row[0]), _classify_type(str(row[1]))) for row in described[:_MAX_COLUMNS])
             listed = ", ".join(quote_name(column.name) for column in columns)
             first = self._fetch_all(f"SELECT {listed} FROM {_quote_qualified(name)} LIMIT {sample}")
         rows = tuple(tuple(map(_convert_value, row)) for row in first)
@@ -180,17 +180,17 @@ class SqlEngine:
         return Table(name, columns, count, rows)
 
     def _measure_column(self, name: str, column: Column) -> Column:
-        here, table = quote_name(column.name), _quote_qualified(name)
+        cell, table = quote_name(column.name), _quote_qualified(name)
         if column.kind == "other":
-            (counted,) = self._fetch_all(f"SELECT count(*) - count({here}) FROM {table}")
+            (counted,) = self._fetch_all(f"SELECT count(*) - count({cell}) FROM {table}")
             return Column(column.name, column.kind, null_count=int(counted[0]))
-        sums = f"avg({here}), sum({here})" if column.kind == "number" else "NULL, NULL"
+        sums = f"avg({cell}), sum({cell})" if column.kind == "number" else "NULL, NULL"
         (row,) = self._fetch_all(
-            f"SELECT count(*) - count({here}), count(DISTINCT {here}), min({here}), max({here}), {sums} FROM {table}"
+            f"SELECT count(*) - count({cell}), count(DISTINCT {cell}), min({cell}), max({cell}), {sums} FROM {table}"
         )
         common: list[tuple[Any, ...]] = []
         if column.kind in ("text", "boolean"):
-            counted_by = f"SELECT {here}, count(*) FROM {table} WHERE {here} IS NOT NULL GROUP BY 1"
+            counted_by = f"SELECT {cell}, count(*) FROM {table} WHERE {cell} IS NOT NULL GROUP BY 1"
             common = self._fetch_all(f"{counted_by} ORDER BY 2 DESC, 1 LIMIT {_MAX_COMMON_VALUES}")
         mean = _convert_value(row[4])
         return Column(
@@ -206,8 +206,8 @@ class SqlEngine:
         )
 
     def _load_extensions(self, formats: set[str], as_text: bool) -> None:
-        for wanted, extension in _EXTENSIONS.items():
-            if wanted in formats:
+        for name, extension in _EXTENSIONS.items():
+            if name in formats:
                 self._connection.execute(f"LOAD {quote_text(str(_find_extension(extension)))}")
         if "sqlite" in formats and as_text:
             self._connection.execute("SET sqlite_all_varchar = true")
@@ -236,8 +236,8 @@ class SqlEngine:
         self._connection.execute(f"CREATE SCHEMA {quote_name(database.name)}")
         for sheet in islice(read_sheets(Path(database.location)), _MAX_TABLES):
             self._connection.register("_sheet", sheet.table)
-            held = f"{quote_name(database.name)}.{quote_name(sheet.name)}"
-            self._connection.execute(f"CREATE TABLE {held} AS SELECT * FROM _sheet")
+            target = f"{quote_name(database.name)}.{quote_name(sheet.name)}"
+            self._connection.execute(f"CREATE TABLE {target} AS SELECT * FROM _sheet")
             self._connection.unregister("_sheet")
             self._tables[database.name].append(f"{database.name}.{sheet.name}")
 
@@ -250,20 +250,20 @@ class SqlEngine:
             self._connection.execute(
                 f"ATTACH {quote_text(database.location)} AS {quote_name(attached)} (TYPE sqlite, READ_ONLY)"
             )
-        found = self._fetch_all(
+        rows = self._fetch_all(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? "
             "UNION SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = ? AND NOT internal "
             "ORDER BY 1, 2",
             [attached, attached],
         )
-        own = [(str(schema), str(table)) for schema, table in found if schema not in _SYSTEM_SCHEMAS][:_MAX_TABLES]
-        several = len({schema for schema, _ in own}) > 1
+        tables = [(str(schema), str(table)) for schema, table in rows if schema not in _SYSTEM_SCHEMAS][:_MAX_TABLES]
+        several = len({schema for schema, _ in tables}) > 1
         self._connection.execute(f"CREATE SCHEMA {quote_name(database.name)}")
-        for schema, table in own:
+        for schema, table in tables:
             name = f"{schema}_{table}" if several and schema not in ("main", "public") else table
-            shown = f"{quote_name(database.name)}.{quote_name(name)}"
+            view = f"{quote_name(database.name)}.{quote_name(name)}"
             inside = f"{quote_name(attached)}.{quote_name(schema)}.{quote_name(table)}"
-            self._connection.execute(f"CREATE VIEW {shown} AS SELECT * FROM {inside}")
+            self._connection.execute(f"CREATE VIEW {view} AS SELECT * FROM {inside}")
             self._tables[database.name].append(f"{database.name}.{name}")
 
     def _attach_postgres(self, location: str, attached: str) -> None:

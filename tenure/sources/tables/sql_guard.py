@@ -74,9 +74,9 @@ def check_sql(
             continue
         name = permitted.find(node)
         if name is None:
-            there = ", ".join(tables) or "none"
-            shown = ".".join(part for part in _get_table_path(node) if part)
-            raise SqlRefused("; ".join((f"there is no table {shown!r}; there are: {there}", *open_errors)))
+            available = ", ".join(tables) or "none"
+            path = ".".join(part for part in _get_table_path(node) if part)
+            raise SqlRefused("; ".join((f"there is no table {path!r}; there are: {available}", *open_errors)))
         read[name] = None
     return CheckedQuery(statement, tuple(sorted(read)))
 
@@ -160,8 +160,8 @@ def _list_children(node: dict[str, Any], scope: _Scope) -> list[tuple[Any, _Scop
             continue
         # Only the second part of a recursive query sees the rows of the query itself.
         if node.get("type") == "RECURSIVE_CTE_NODE" and field == "right":
-            own = _fold(node["cte_name"])
-            children.append((value, scope | {("", own), (_RECURSION_SCHEMA, own)}))
+            cte = _fold(node["cte_name"])
+            children.append((value, scope | {("", cte), (_RECURSION_SCHEMA, cte)}))
         else:
             children.append((value, scope))
     return children

@@ -80,15 +80,13 @@ def answer_request(request: dict[str, Any]) -> dict[str, Any]:
     """Return the reply to one request; errors become part of the reply."""
     databases, limits = _DATABASES.validate_python(request["databases"]), _LIMITS.validate_python(request["limits"])
     try:
-        return _execute(request, databases, limits, as_text=False)
-    except SqlError as problem:
-        if not is_type_mismatch(problem):
-            return {"problem": str(problem)}
-    except SqlRefused as refused:
-        return {"problem": str(refused)}
-    try:
-        return _execute(request, databases, limits, as_text=True)
-    except SqlError as problem:
+        try:
+            return _execute(request, databases, limits, as_text=False)
+        except SqlError as problem:
+            if not is_type_mismatch(problem):
+                raise
+            return _execute(request, databases, limits, as_text=True)
+    except (SqlError, SqlRefused) as problem:
         return {"problem": str(problem)}
 
 

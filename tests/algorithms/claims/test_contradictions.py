@@ -90,6 +90,7 @@ def test_other_conditions_and_subjects_are_no_contradiction(a: str, b: str) -> N
         ("The drug may cause a rash.", "The drug may not cause a rash."),
         ("The key of the door is no longer valid.", "The key of the door is valid."),
         ("The lake is not only deep.", "The lake is deep."),
+        ("The mill was preceded by a barn.", "The mill was followed by a barn."),
         ("Users with no account pay a fee.", "Users with an account pay a fee."),
         ("The guide does not say that the lake is deep.", "The guide says that the mill is deep."),
         ("The tool runs without a network.", "The tool runs with a network."),

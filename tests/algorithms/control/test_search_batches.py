@@ -35,8 +35,8 @@ def test_the_largest_batch_fits_into_a_payload() -> None:
     """Request and reply of a full batch are smaller than the server's limit, whatever characters a query has."""
     query = "\x01" * (MAX_CHARACTERS // MAX_SEARCHES)
     (batch,) = split_searches([Search(query=query, corpora=("corpus",), k=200)] * MAX_SEARCHES)
-    scores = {"score": 0.123456789, "relevance": 0.123456789, "rerank_score": 0.123456789}
-    ranks = dict.fromkeys(("dense_rank", "sparse_rank", "graph_rank", "first_rank"), 1_000)
+    scores = {"score": 0.123456789, "relevance": 0.123456789}
+    ranks = dict.fromkeys(("dense_rank", "sparse_rank", "graph_rank"), 1_000)
     passage = PassageRef.model_validate({"chunk": "c" * 64, "source": "s" * 64, **scores, **ranks})
     reply = SearchBatchReply(replies=(SearchReply(passages=(passage,) * 200),) * MAX_SEARCHES)
 

@@ -68,7 +68,7 @@ def recalled(run: str, details: MemoryDetails | None, relevance: float = 0.9) ->
         origin=MemoryOrigin(run=RunId(run)),
         details=details,
     )
-    return ScoredMemory(memory=memory, score=1, relevance=relevance, freshness=1, weight=1, use_weight=1)
+    return ScoredMemory(memory=memory, score=1, relevance=relevance)
 
 
 def episode(run: str, relevance: float = 0.9, *asked: str) -> ScoredMemory:

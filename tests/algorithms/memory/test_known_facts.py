@@ -53,7 +53,7 @@ def recalled(text: str, kind: MemoryKind = "semantic", **others: Any) -> ScoredM
     memory = Memory(
         id=text, kind=kind, text=text, created_at=now, origin=MemoryOrigin(run=RunId("one"), support=2), **others
     )
-    return ScoredMemory(memory=memory, score=1, relevance=0.61234, freshness=1, weight=1, use_weight=1)
+    return ScoredMemory(memory=memory, score=1, relevance=0.61234)
 
 
 def test_fact_has_confidence_sources_and_kind() -> None:

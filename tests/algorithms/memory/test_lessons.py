@@ -59,7 +59,7 @@ def recalled(new_memory: NewMemory) -> ScoredMemory:
         origin=new_memory.origin,
         details=new_memory.details,
     )
-    return ScoredMemory(memory=memory, score=1, relevance=0.9, freshness=1, weight=1, use_weight=1)
+    return ScoredMemory(memory=memory, score=1, relevance=0.9)
 
 
 def test_a_repaired_program_leaves_an_episode_and_a_lesson() -> None:

@@ -110,9 +110,8 @@ def test_relevance_dominates_the_score() -> None:
     unused = thinking.score_memory(0.9, 1.0, 1.0, 1.0, 0, disputed=False)
     disputed = thinking.score_memory(0.9, 1.0, 1.0, 1.0, 50, disputed=True)
 
-    assert best.total > unused.total > old.total == pytest.approx(disputed.total)
-    assert best.practice > unused.practice == 0.8
-    assert thinking.score_memory(0.05, 1.0, 1.0, 1.0, 50, disputed=False).total < unused.total * 0.1
+    assert best > unused > old == pytest.approx(disputed)
+    assert thinking.score_memory(0.05, 1.0, 1.0, 1.0, 50, disputed=False) < unused * 0.1
 
 
 def test_duplicates_have_equal_names_numbers_and_negations() -> None:

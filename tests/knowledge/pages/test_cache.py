@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.pages.cache import CachedPage, PageCache, PageMetadata, build_redirect, format_time, trim_pages
 from tenure.knowledge.store.errors import CommitConflict
@@ -158,10 +157,10 @@ def test_maintenance_trims_the_cache(store: Store, cache: PageCache) -> None:
     """Only the compaction step trims the cache, to the size of the settings."""
     cache.store_pages([page(str(number), bytes(300_000)) for number in range(6)])
     small, large = (Maintenance(store, KnowledgeSettings(page_cache_megabytes=size)) for size in (1, 2))
-    small.run_step("index", lambda progress: None, is_never_cancelled)
-    large.run_step("compact", lambda progress: None, is_never_cancelled)
+    small.run_step("index", lambda progress: None)
+    large.run_step("compact", lambda progress: None)
     assert store.count_rows(PAGES) == 6
-    report = small.run_step("compact", lambda progress: None, is_never_cancelled)
+    report = small.run_step("compact", lambda progress: None)
 
     assert (store.count_rows(PAGES), report.failed_tables) == (3, ())
 
@@ -175,6 +174,6 @@ def test_conflicts_while_trimming_are_reported(store: Store, cache: PageCache, m
 
     monkeypatch.setattr(store, "delete_rows", refuse)
     maintenance = Maintenance(store, KnowledgeSettings(page_cache_megabytes=1))
-    report = maintenance.run_step("compact", lambda progress: None, is_never_cancelled)
+    report = maintenance.run_step("compact", lambda progress: None)
 
     assert len(report.failed_tables) == 1

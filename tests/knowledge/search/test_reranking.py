@@ -52,33 +52,28 @@ def files(knowledge: KnowledgeBase, refs: Sequence[PassageRef]) -> list[str]:
 
 
 @slow
-def test_search_without_reranking_has_no_rerank_scores(filled: KnowledgeBase) -> None:
-    """Without a reranking step the reply contains neither first ranks nor rerank scores."""
+def test_search_without_reranking_is_ordered_by_score(filled: KnowledgeBase) -> None:
+    """Without a reranking step the score of the first stage determines the order."""
     refs = found(filled)
 
-    assert {(None, None)} == {(ref.first_rank, ref.rerank_score) for ref in refs}
     assert [ref.score for ref in refs] == sorted((ref.score for ref in refs), reverse=True)
 
 
-def test_candidates_keep_their_first_rank_and_score(filled: KnowledgeBase) -> None:
-    """Rank and score of the first stage are returned with the new score, which determines the order."""
+def test_candidates_keep_their_score(filled: KnowledgeBase) -> None:
+    """The new score determines the order, and the score of the first stage is returned."""
     before = found(filled)
     after = found(filled, authority={"bread.md": 4.0})
 
     assert files(filled, after)[0] == "bread.md"
-    assert sorted(ref.first_rank or 0 for ref in after) == [1, 2, 3, 4]
     assert {ref.chunk: ref.score for ref in before} == {ref.chunk: ref.score for ref in after}
-    assert [before[(ref.first_rank or 0) - 1].chunk for ref in after] == [ref.chunk for ref in after]
-    assert [ref.rerank_score for ref in after] == sorted((ref.rerank_score or 0 for ref in after), reverse=True)
 
 
 def test_only_the_best_candidates_are_reranked(filled: KnowledgeBase) -> None:
-    """Other passages keep their order behind the candidates, without a rerank score."""
+    """Other passages keep their order behind the candidates."""
     before = found(filled)
     after = found(filled, candidates=2, authority={"bread.md": 9.0, files(filled, before)[1]: 3.0})
 
     assert [before[n].chunk for n in (1, 0, 2, 3)] == [ref.chunk for ref in after]
-    assert [ref.rerank_score is None for ref in after] == [False, False, True, True]
 
 
 def test_late_interaction_compares_word_by_word(address: str) -> None:
@@ -138,7 +133,6 @@ def test_endpoint_scores_are_blended(address: str) -> None:
         refs = found(knowledge, "starter ferments for a week", endpoint=1.0)
 
     assert files(knowledge, refs)[0] == "bread.md"
-    assert refs[0].rerank_score == pytest.approx(1)
     assert server.requests[0].json["query"] == "starter ferments for a week"
     assert any(text.startswith("Bread\n") for text in server.requests[0].json["documents"])
 

@@ -81,12 +81,7 @@ def remembered(knowledge: MemoryKnowledge) -> MemorySearchReply:
         )
         for n, one in enumerate(request.memories)
     )
-    return MemorySearchReply(
-        memories=tuple(
-            ScoredMemory(memory=memory, score=1, relevance=0.8, freshness=1, weight=1, use_weight=1)
-            for memory in memories
-        )
-    )
+    return MemorySearchReply(memories=tuple(ScoredMemory(memory=memory, score=1, relevance=0.8) for memory in memories))
 
 
 async def memory_of(stage: Stage, run: WorkflowHandle[Any, Result]) -> TracedMemory | None:
@@ -261,7 +256,7 @@ OWNED = "The bread is baked by the Orion team."
 def owning() -> KnownMemories:
     """Return memories with the statement of a person."""
     owned = Memory(id="ab", kind="semantic", text=OWNED, created_at=datetime(2030, 1, 2, tzinfo=UTC))
-    scored = ScoredMemory(memory=owned, score=1, relevance=0.8, freshness=1, weight=1, use_weight=1)
+    scored = ScoredMemory(memory=owned, score=1, relevance=0.8)
     return KnownMemories(MemorySearchReply(memories=(scored,)))
 
 

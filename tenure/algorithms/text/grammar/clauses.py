@@ -23,7 +23,7 @@ from tenure.algorithms.text.grammar.vocabulary import (
 MAX_MESSAGE_CHARACTERS: Final = 2_000
 """Maximum characters of a message that is split; a longer one contains pasted text and stays whole."""
 
-_PREPOSITION = r"(?:(?:in|to|at|by|from|on|for|of|with|under|since|until)\s+)?"
+_PREPOSITION = r"(?:(?:in|to|at|by|from|on|for|of|with|under|since|until)\s+)?"  # The "in" of "In which year …".
 _REQUEST_VERBS = (
     r"tell\s+(?:me|us)|explain|describe|show(?:\s+me)?|find\s+out|say|summari[sz]e|discuss|list|name|identify|outline"
     r"|state|give(?:\s+me)?|analy[sz]e|compare|contrast|clarify|research|investigate|look\s+up|define"
@@ -37,37 +37,44 @@ REQUEST: Final = re.compile(
 )
 """Pattern of a request at the start of a clause."""
 _WH_START = rf"(?:and\s+|but\s+|also\s+)?{_PREPOSITION}(?:{WH_WORDS})\b"
+# "Why? And how", "It stops. The next", "a; b", and line breaks before an item or a question.
 _SENTENCE_END = re.compile(
     rf"(?<=[?!])\s+(?=[A-Z\d\"“({MASK}]|[^\W\da-z_]|(?i:{_WH_START}))|(?<=\.)\s+(?=[A-Z\"“({MASK}]|[^\W\da-z_])"
     rf"|(?<!\s)\s*;\s*|(?<=[?!.:])\s*\n\s*|(?<!\s)\s*\n\s*(?=\n|[-*•]\s|\d+[.)]\s|(?i:{_WH_START}))"
 )
 _CONJUNCTION = r"(?:and|or|but)\s+(?:(?:also|then|finally)\s+)?"
+# ", and why" in "How is it made, and why does it rise?", " and explain", ", which".
 _JOINT = re.compile(
     rf"(?:\s*,\s*|\s+){_CONJUNCTION}(?={_PREPOSITION}(?:{WH_WORDS}|{AUXILIARIES}|whether|{_REQUEST_VERBS})\s)"
     rf"|\s*,\s*(?={_PREPOSITION}(?:{WH_WORDS}|whether)\s)",
     re.IGNORECASE,
 )
+# "- ", "1) ", "and then " at the start of a clause.
 _LEADING = re.compile(rf"^(?:[\s,;:]+|[-*•]\s+|\d+[.)](?:\s+|$)|{_CONJUNCTION})+", re.IGNORECASE)
+# "How", "In which", "what's".
 _WH = re.compile(rf"^{_PREPOSITION}(?P<wh>{WH_WORDS}|whether)(?:['’]s)?\b", re.IGNORECASE)
-_AUXILIARY = re.compile(rf"^(?:{AUXILIARIES})\b", re.IGNORECASE)
+_AUXILIARY = re.compile(rf"^(?:{AUXILIARIES})\b", re.IGNORECASE)  # "Does it …", "Isn't it …".
+# "does it", "is the mill", "did Curie"; not "is red".
 _AUXILIARY_AND_SUBJECT = re.compile(
     rf"^(?:{AUXILIARIES})\s+(?i:not\s+)?(?:(?i:it|they|he|she|there|the|an?|this|that|these|those|i|we|you|my|your|our|its"
     rf"|their|any|all|some|both|one)\b|[A-Z\"“{MASK}])"
 )
+# "What is it", "Why does it rise", "How many are"; not "why it rises".
 _INVERTED = re.compile(
     rf"^{_PREPOSITION}(?:(?:what|which|whose|who|whom)\b|(?:how|why|when|where)(?:['’]s)?\s+(?:[\w'’-]+\s+){{0,4}}?"
     rf"(?:{AUXILIARIES})\s|how\s+(?:many|much)\s|how\s+to\s|(?:how|why|when|where)['’]s\s)",
     re.IGNORECASE,
 )
+# "If it rains, what happens".
 _CONDITIONAL = re.compile(rf"^(?:if|when|suppose)\b[^?.]*,\s*(?:{WH_WORDS}|{AUXILIARIES})\s", re.IGNORECASE)
-_REQUESTED_THING = re.compile(
-    rf"^(?:{_REQUEST_VERBS})(?:\s+to\s+me)?\s+(?:(?i:{WH_WORDS}|whether|the|an?|all|any|some|my|our|its|their|how)\b"
-    rf"|[A-Z\d\"“{MASK}])",
-    re.IGNORECASE,
-)
-_HOW_TO = re.compile(r"^how\s+to\s", re.IGNORECASE)
+# "explain how it works", "list the rules": a request with its object, which may begin with any letter.
+_REQUESTED_THING = re.compile(rf"^(?:{_REQUEST_VERBS})(?:\s+to\s+me)?\s+[A-Z\d\"“{MASK}]", re.IGNORECASE)
+_HOW_TO = re.compile(r"^how\s+to\s", re.IGNORECASE)  # "how to bake bread": a heading, no question.
+# ", which lies at the Zenne": it belongs to the clause before it.
 _RELATIVE_CLAUSE = re.compile(r"^(?:which|whose|whom|where|who)\b", re.IGNORECASE)
+# The "it" of "who built it": its noun is in another clause.
 _EXTERNAL_OBJECT = re.compile(r"\b(?:it|them|they|he|she|him)\b", re.IGNORECASE)
+# "What is known?", "which are the oldest", "which one": they need the clause before them.
 _SUBJECTLESS = re.compile(
     rf"^(?:what|which|who)\s+(?:(?:{AUXILIARIES}|has\s+been|have\s+been)\s+)?(?:\w+ed|lost|done|made|known|left|meant|said"
     r"|told|kept|held|given|taken|written|shown|found|won|paid)\W*$"
@@ -75,9 +82,11 @@ _SUBJECTLESS = re.compile(
     rf"|^(?:{_PREPOSITION})(?:what|which)\s+\w+\W*$",
     re.IGNORECASE,
 )
+# "what are the differences": of what?
 _INCOMPLETE_NOUN = re.compile(
     r"^(?:what|which|who)\s+(?:is|are|was|were)\s+(?:the|some|other)\s+(?P<noun>[^?.]*)", re.IGNORECASE
 )
+# "Hi there!", "Thanks in advance".
 _COURTESY = re.compile(
     r"^\W*(?:(?:hi|hello|hey|dear|good\s+(?:morning|afternoon|evening)|thanks?|thank\s+you|many\s+thanks|cheers|please)"
     r"(?:\s+(?:there|all|everyone|team|you|so|very|much|a\s+lot|in\s+advance|for\s+your\s+help))*)\W*$",
@@ -88,7 +97,7 @@ _FUNCTION_WORDS = frozenset(
     she him her his one ones there here the a an as be been much many else then i we you me us please now exactly mean
     means happen happens""".split()
 )
-_WORD = re.compile(r"[\w'’-]+")
+_WORD = re.compile(r"[\w'’-]+")  # "isn't", "read-only".
 
 
 class Clause(NamedTuple):
@@ -118,9 +127,9 @@ def split_clauses(message: str) -> tuple[Clause, ...]:
     Statements belong to the question after them, or to the last one. Courtesies are omitted. A message that asks
     nothing or is longer than `MAX_MESSAGE_CHARACTERS` is one clause.
     """
-    whole = Clause(" ".join(message.split()))
+    single = Clause(" ".join(message.split()))
     if len(message) > MAX_MESSAGE_CHARACTERS:
-        return (whole,)
+        return (single,)
     masked = mask_text(message)
     pieces: list[_Piece] = []
     context = ""
@@ -131,20 +140,20 @@ def split_clauses(message: str) -> tuple[Clause, ...]:
         if not _is_asking(sentence):
             context = " ".join([context, *message[start:end].split()]).strip()
             continue
-        found = list(_split_sentence(masked, start, end))
-        if pieces and not context and not _stands_alone(sentence[: found[0].end - start]):
-            pieces[-1] = pieces[-1]._replace(end=found.pop(0).end)
+        sentence_pieces = list(_split_sentence(masked, start, end))
+        if pieces and not context and not _stands_alone(sentence[: sentence_pieces[0].end - start]):
+            pieces[-1] = pieces[-1]._replace(end=sentence_pieces.pop(0).end)
         elif context:
-            found[0] = found[0]._replace(context=context)
+            sentence_pieces[0] = sentence_pieces[0]._replace(context=context)
         context = ""
-        pieces += found
+        pieces += sentence_pieces
     if context and pieces:
         pieces[-1] = pieces[-1]._replace(ending=context)
     if not pieces:
-        return (whole,)
+        return (single,)
     clauses = tuple(Clause(_format_sentence(message, masked, piece), piece.context) for piece in pieces)
     is_whole = len(clauses) == 1 and not clauses[0].context
-    return (whole,) if is_whole and clauses[0].question.casefold().startswith(whole.text.casefold()) else clauses
+    return (single,) if is_whole and clauses[0].question.casefold().startswith(single.text.casefold()) else clauses
 
 
 def strip_request(text: str) -> str:
@@ -218,20 +227,20 @@ def _is_listed(sentence: str, joint: re.Match[str], later: list[re.Match[str]]) 
     return not _RELATIVE_CLAUSE.match(item) or bool(_EXTERNAL_OBJECT.search(item)) or " did " in item or " is " in item
 
 
-def _is_clause(left: str, right: str, *, is_request: bool) -> bool:
+def _is_clause(before: str, after: str, *, is_request: bool) -> bool:
     """Return whether the text after a conjunction is a question or request of its own."""
-    wh = _WH.match(right)
+    wh = _WH.match(after)
     if wh:
-        asked = left[match.end() :] if (match := _WH.match(left)) else left
+        body = before[match.end() :] if (match := _WH.match(before)) else before
         repeats = rf"\b(?:{wh['wh']}|that)\b" if _RELATIVE_CLAUSE.match(wh["wh"]) else rf"\b{wh['wh']}\b"
-        if re.search(repeats, asked, re.IGNORECASE) or not (is_request or _INVERTED.match(right)):
+        if re.search(repeats, body, re.IGNORECASE) or not (is_request or _INVERTED.match(after)):
             return False
-    elif _AUXILIARY.match(right):
-        if is_request or not _AUXILIARY_AND_SUBJECT.match(right):
+    elif _AUXILIARY.match(after):
+        if is_request or not _AUXILIARY_AND_SUBJECT.match(after):
             return False
-    elif not is_request or not _REQUESTED_THING.match(right):
+    elif not is_request or not _REQUESTED_THING.match(after):
         return False
-    return _stands_alone(left) and _stands_alone(right)
+    return _stands_alone(before) and _stands_alone(after)
 
 
 def _stands_alone(text: str) -> bool:

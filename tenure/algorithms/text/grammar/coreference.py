@@ -17,6 +17,7 @@ MIN_COVERAGE: Final = 0.6
 """Minimum share of the question's content words in a sentence that may contain the answer."""
 
 _NOT_A_KIND = "is|are|was|were|be|did|do|does|has|have|had|can|could|will|would|should|may|might|must|if|happens?"
+# "Who wrote …", "Which town …", "What is the name of the author of …", "Where …".
 _QUESTION_TARGET = re.compile(
     r"^(?:(?:in|at|on|by|from|of|for|to|with|and|but|or|also)\s+)*"
     r"(?:(?P<person>who|whom|whose)\b"
@@ -63,7 +64,7 @@ _BEFORE_NOUN_PHRASE = re.compile(
 _OWNER = re.compile(
     r"(?<=\s)(?!I\b)[^\W\d_a-z]\w*|(?i:\b(?:the|an?|each|every|my|our|your)\s+[a-z]|\b(?:it|they|he|she)\b)"
 )
-_ASKS_WHO = re.compile(r"^(?:by\s+|to\s+|for\s+|with\s+)?(?:who|whom|whose)\b", re.IGNORECASE)
+_ASKS_WHO = re.compile(r"^(?:by\s+|to\s+|for\s+|with\s+)?(?:who|whom|whose)\b", re.IGNORECASE)  # "Who …", "By who …".
 
 
 def find_reference(question: str) -> re.Match[str] | None:

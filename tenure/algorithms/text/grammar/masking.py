@@ -12,10 +12,12 @@ MASK: Final = "ǁ"
 MAX_ANALYZED_CHARACTERS: Final = 4_000
 """Characters of a text that patterns of grammar see; all after them are masked, which bounds their backtracking."""
 
+# "“to be, or not”", "`a and b`", "(see below)", "[1]".
 _PROTECTED = re.compile(
     r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|„[^“”\n]{1,200}[“”]|«[^»\n]{1,200}»|‘[^’\n]{1,200}’(?!\w)"
     r"|`[^`\n]{1,200}`|\([^()\n]{1,300}\)|\[[^\[\]\n]{1,300}\]"
 )
+# "e.g.", "U.S.", "J. ", "Dr. ".
 _ABBREVIATION = re.compile(
     r"\b(?:(?:[^\W\d_]\.){2,}|(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|Nos|Inc|Ltd|Co|Corp|approx|ca|cf|etc|Fig|Eq"
     r"|Vol|ed|pp?)\.(?=\s|,))"

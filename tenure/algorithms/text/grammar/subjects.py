@@ -58,5 +58,5 @@ def list_clauses(message: str) -> tuple[str, ...]:
     starts = [0, *(match.end() for match in ends)]
     pieces = (message[start:end] for start, end in zip(starts, [*(m.start() for m in ends), len(message)], strict=True))
     clauses = (" ".join(piece.split()).strip(" ,;:") for piece in pieces)
-    kept = tuple(clause for clause in dict.fromkeys(clauses) if len(set(stem_words(clause))) >= MIN_CLAUSE_STEMS)
-    return kept[:MAX_CLAUSES] or (" ".join(message.split()),)
+    searchable = tuple(clause for clause in dict.fromkeys(clauses) if len(set(stem_words(clause))) >= MIN_CLAUSE_STEMS)
+    return searchable[:MAX_CLAUSES] or (" ".join(message.split()),)

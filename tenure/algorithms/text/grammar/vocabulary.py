@@ -71,7 +71,7 @@ ADJECTIVES: Final = frozenset(
     unsafe useful useless valuable vulnerable warm weak wet white wide worse worth wrong yellow young younger""".split()
 )
 """Adjectives that questions complete ("What is hard about rye?")."""
-_PARTICIPLE = re.compile(r"^\w{2,}ed$")
+_PARTICIPLE = re.compile(r"^\w{2,}ed$")  # "delayed", not "red".
 
 
 def is_base_verb(word: str) -> bool:

@@ -24,8 +24,10 @@ DOCX: Final = Format(
     package_member=b"word/document.xml",
 )
 
-_HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
+_HEADING = re.compile(r"heading (\d)", re.IGNORECASE)  # "heading 2", the style of a heading of the second level.
+# "List Bullet 2", "List Paragraph".
 _LIST = re.compile(r"list (bullet|number|continue|paragraph)?\s*(\d?)", re.IGNORECASE)
+# "Source Code", "HTML Preformatted", "Plain Text".
 _LITERAL = re.compile(r"code|preformatted|plain text|source", re.IGNORECASE)
 
 

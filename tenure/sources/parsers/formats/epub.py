@@ -72,4 +72,4 @@ def _iterate_chapters(book: _Element, folder: str) -> Iterator[str]:
 
 
 def _get_metadata(book: _Element, name: str) -> str:
-    return ", ".join(filter(None, (collapse_whitespace("".join(one.itertext())) for one in book.iter(f"{{*}}{name}"))))
+    return ", ".join(filter(None, (collapse_whitespace("".join(tag.itertext())) for tag in book.iter(f"{{*}}{name}"))))

@@ -26,11 +26,12 @@ FEED: Final = Format(
 _MAX_ENTRIES = 1_000
 _DATE_TAGS = ("published", "pubdate", "date", "issued", "updated", "modified")
 _CONTENT_TAGS = ("encoded", "content", "description", "summary")
+# "<p>" and "&amp;", but not "a < b & c".
 _MARKUP = re.compile(r"<[a-zA-Z/!]|&[a-z#0-9]+;")
 
 
 def parse_feed(text: str) -> Document:
-    """Parse a feed."""
+    """Parse a feed of RSS or Atom: its title and description, then a section for each of the first 1,000 entries."""
     try:
         root = parse_xml(text, recover=True)
     except SyntaxError as error:
@@ -101,17 +102,17 @@ def _get_name(element: _Element) -> str:
 
 
 def _find_date(entry: _Element) -> str:
-    said = _find_words(entry, _DATE_TAGS)
+    text = _find_words(entry, _DATE_TAGS)
     try:
-        return parsedate_to_datetime(said).date().isoformat()
+        return parsedate_to_datetime(text).date().isoformat()
     except ValueError:
-        return normalize_date(said)
+        return normalize_date(text)
 
 
 def find_url(entry: _Element) -> str:
     """Return the URL of an entry: the link to its page, else its identifier, else another link, such as to itself."""
     links = [(link.get("rel", "alternate"), link.get("href") or link.text) for link in _iterate_children(entry, "link")]
-    own, others = ([url for rel, url in links if (rel == "alternate") == is_own] for is_own in (True, False))
+    alternate, others = ([url for rel, url in links if (rel == "alternate") == is_own] for is_own in (True, False))
     identifier = find_text(entry, ("guid", "id"))
-    urls = (*own, identifier if identifier.startswith("http") else "", *others)
+    urls = (*alternate, identifier if identifier.startswith("http") else "", *others)
     return next(filter(None, (collapse_whitespace(url or "") for url in urls)), "")

@@ -36,8 +36,9 @@ _LINKS = etree.XPath(
 )
 _TIERS = etree.XPath("//meta[@property='article:content_tier' or @name='article:content_tier']/@content")
 _DATA = etree.XPath("//script[@type='application/ld+json']/text()")
+# '"isAccessibleForFree": false' of schema.org, the mark of a paywall.
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?\s*false', re.IGNORECASE)
-_HOST_PREFIX = re.compile(r"^(?:www|m|mobile|amp)\.")
+_HOST_PREFIX = re.compile(r"^(?:www|m|mobile|amp)\.")  # "www." of "www.example.org", "m." of "m.example.org".
 
 # Without a handler, Python would write the log of the library to the terminal.
 logging.getLogger("trafilatura").addHandler(logging.NullHandler())
@@ -76,7 +77,7 @@ def parse_web_page(markup: str, url: str) -> WebDocument:
 
 
 def _extract_main_text(tree: HtmlElement) -> Document:
-    found = trafilatura.bare_extraction(
+    page = trafilatura.bare_extraction(
         tree,
         include_formatting=True,
         include_comments=False,
@@ -84,20 +85,20 @@ def _extract_main_text(tree: HtmlElement) -> Document:
         with_metadata=True,
         date_extraction_params={"extensive_search": False, "original_date": True},
     )
-    if not isinstance(found, trafilatura.settings.Document):
+    if not isinstance(page, trafilatura.settings.Document):
         return Document(title=collapse_whitespace(tree.findtext(".//title") or ""), text="", kind="prose")
-    read = parse_markdown(found.text or "")
-    title = found.title or read.title or collapse_whitespace(tree.findtext(".//title") or "")
-    return replace(read, title=title, author=found.author or "", published=found.date or "")
+    parsed = parse_markdown(page.text or "")
+    title = page.title or parsed.title or collapse_whitespace(tree.findtext(".//title") or "")
+    return replace(parsed, title=title, author=page.author or "", published=page.date or "")
 
 
 def _choose_canonical_url(links: list[str], url: str) -> str:
     """Return the first canonical link with the host of the URL; a page cannot pose as a page of another site."""
     for link in links:
         try:
-            own = resolve_url(url, link)
-            if _strip_host_prefix(own) == _strip_host_prefix(url):
-                return own
+            target = resolve_url(url, link)
+            if _strip_host_prefix(target) == _strip_host_prefix(url):
+                return target
         except InvalidUrlError:
             continue
     return url

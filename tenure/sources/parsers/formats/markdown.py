@@ -24,12 +24,13 @@ MARKDOWN: Final = Format(
 )
 
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+# "---", lines of fields, and "---" again; "+++" in TOML.
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_FIELD = re.compile(r"^([A-Za-z][\w-]*)[ \t]*[:=][ \t]*(.*)$")
+_FIELD = re.compile(r"^([A-Za-z][\w-]*)[ \t]*[:=][ \t]*(.*)$")  # "title: Bees", 'title = "Bees"'.
 _DATE_FIELDS = ("date", "published", "pubdate", "lastmod", "last_updated", "updated", "modified")
 """Fields with a date, that of the publication first."""
-_LIST_ENTRY = re.compile(r"^\s*-\s+(.*)$")
-_FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]+\]:?")
+_LIST_ENTRY = re.compile(r"^\s*-\s+(.*)$")  # "  - Ada Lovelace" under "authors:".
+_FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]+\]:?")  # "[^1]" in a sentence, "[^1]:" before the note.
 
 
 def parse_markdown(text: str) -> Document:

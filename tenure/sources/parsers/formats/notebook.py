@@ -19,12 +19,12 @@ NOTEBOOK: Final = Format(
 
 _MAX_OUTPUT_LENGTH = 10_000
 """Maximum length of one output, in characters."""
-_COLOURS = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
+_COLOURS = re.compile("\x1b\\[[0-9;]*[A-Za-z]")  # "ESC[0;31m" of a traceback.
 _TICKS = re.compile("`+")
 
 
 def parse_notebook(text: str) -> Document:
-    """Parse a notebook."""
+    """Parse a notebook of Jupyter of any version: its text, its code, and the outputs that are text."""
     try:
         notebook = json.loads(text)
     except ValueError as error:
@@ -71,11 +71,11 @@ def _get_output_text(output: Any) -> str:
     if not isinstance(output, dict):
         return ""
     data = output.get("data", output)
-    shown = output.get("traceback") or output.get("text")
-    if shown is None and isinstance(data, dict):
-        shown = data.get("text/plain") or data.get("text/markdown")
+    value = output.get("traceback") or output.get("text")
+    if value is None and isinstance(data, dict):
+        value = data.get("text/plain") or data.get("text/markdown")
     text = _COLOURS.sub(
-        "", "\n".join(map(str, shown)) if output.get("traceback") and isinstance(shown, list) else _join_text(shown)
+        "", "\n".join(map(str, value)) if output.get("traceback") and isinstance(value, list) else _join_text(value)
     )
     return text if len(text) <= _MAX_OUTPUT_LENGTH else text[:_MAX_OUTPUT_LENGTH] + " …"
 
@@ -93,5 +93,5 @@ def _join_text(value: Any) -> str:
 
 
 def _list(value: Any, name: str) -> list[Any]:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, list) else []
+    values = value.get(name) if isinstance(value, dict) else None
+    return values if isinstance(values, list) else []

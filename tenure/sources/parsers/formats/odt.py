@@ -76,16 +76,16 @@ def _write(form: NormalFormWriter, parent: etree._Element, depth: int) -> None:
 
 def _get_text(element: etree._Element) -> str:
     """Return the text of an element; spaces, tabs and breaks are elements."""
-    said = [element.text or ""]
+    texts = [element.text or ""]
     for child in element:
         name = etree.QName(child).localname if isinstance(child.tag, str) else ""
         if name in _SPACES or name == "p":
-            said.append(" ")
+            texts.append(" ")
         if name not in _SPACES and name not in _UNSAID and name:
-            said.append(_get_text(child))
-        said.append(child.tail or "")
-    return "".join(said)
+            texts.append(_get_text(child))
+        texts.append(child.tail or "")
+    return "".join(texts)
 
 
 def _said(about: etree._Element, name: str) -> str:
-    return next((collapse_whitespace("".join(one.itertext())) for one in about.iter(f"{{*}}{name}")), "")
+    return next((collapse_whitespace("".join(node.itertext())) for node in about.iter(f"{{*}}{name}")), "")

@@ -35,19 +35,23 @@ _REASONS = {
     pdfium.FPDF_ERR_SECURITY: "is encrypted in a way that cannot be read",
     pdfium.FPDF_ERR_FORMAT: "is not a valid PDF",
 }
+# "12", "- 3 -", "Page 4 of 17", "xiv".
 _PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s*(?:/|of)\s*\d{1,4})?\W*$", re.IGNORECASE)
-_BULLET = re.compile(r"[•▪◦‣●–*-]\s+(?=\S)")
-_BROKEN_WORD = re.compile(r"(?<!\w)(\w*[^\W\d_])-$")
-_WORD = re.compile(r"\w+(?:-\w+)*")
-_SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")
+_BULLET = re.compile(r"[•▪◦‣●–*-]\s+(?=\S)")  # "• first", "- second".
+_BROKEN_WORD = re.compile(r"(?<!\w)(\w*[^\W\d_])-$")  # "infor-" at the end of a line, but not "2020-".
+_WORD = re.compile(r"\w+(?:-\w+)*")  # "well-known" is one word.
+_SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")  # 'He said "stop."' and "the following:".
+# "untitled", "Microsoft Word - report.doc", "paper.dvi".
 _PLACEHOLDER_TITLE = re.compile(r"(?:untitled|microsoft word\b.*|.*\.(?:docx?|tex|dvi|indd|pdf))$", re.IGNORECASE)
-_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
+_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")  # "D:20210309" of "D:20210309101500Z".
+# "3.2 " of "3.2 Results", "Chapter 4: ", "A.1 ".
 _NUMBERING = re.compile(
     r"(?:(?:chapter|section|appendix)\s+)?(?:(?<![\d.])\d++(?:\.\d++)*+|[a-z](?:\.\d+)+)[.:]?\s+(?=\S)"
 )
+# "12 The bees of Kent", "The bees of Kent 12": a running head with the number of the page.
 _NUMBERED_HEAD = re.compile(r"\d+\s+\D|.*\D\s\d+$")
-_EDGE_LINES = 2
-_MIN_PAGES = 3
+_EDGE_LINES = 2  # A running head or foot is among the two first or last lines of its page,
+_MIN_PAGES = 3  # ... and on this number of pages or more.
 
 
 def parse_pdf(data: bytes, limit_bytes: int = 0) -> Document:
@@ -105,14 +109,14 @@ def _fold_heading(text: str) -> str:
 
 def _remove_margins(pages: list[list[str]]) -> Iterator[list[str]]:
     """Yield the pages without running heads, footers and page numbers."""
-    seen = Counter(chain.from_iterable({_mask_numbers(page[i]) for i in _get_edge_indices(page)} for page in pages))
+    counts = Counter(chain.from_iterable({_mask_numbers(page[i]) for i in _get_edge_indices(page)} for page in pages))
     min_count = max(_MIN_PAGES, len(pages) * 0.4)
     for page in pages:
         dropped = {
             i
             for i in _get_edge_indices(page)
             # A running head with the page number may change with the chapter; other lines must recur on many pages.
-            if seen[_mask_numbers(page[i])] >= (_MIN_PAGES if _NUMBERED_HEAD.match(page[i]) else min_count)
+            if counts[_mask_numbers(page[i])] >= (_MIN_PAGES if _NUMBERED_HEAD.match(page[i]) else min_count)
         }
         if len(pages) > 1:
             dropped |= {i for i in _get_edge_indices(page) if i in (0, len(page) - 1) and _PAGE_NUMBER.match(page[i])}
@@ -176,15 +180,15 @@ class _ParagraphWriter:
         self._begin(self._form.length)
         return tuple(self._pages)
 
-    def _begin(self, place: int) -> None:
+    def _begin(self, offset: int) -> None:
         """Record an offset as the start of all pages since the last line."""
-        self._pages += [place] * self._pending_pages
+        self._pages += [offset] * self._pending_pages
         self._pending_pages = 0
 
     def _flush(self) -> None:
         _write_paragraph(self._form, self._paragraph)
         # Offsets are counted from the end, because a leading list mark may have been removed.
-        self._pages += [max(self._form.length - len(self._paragraph) + place, 0) for place in self._page_offsets]
+        self._pages += [max(self._form.length - len(self._paragraph) + offset, 0) for offset in self._page_offsets]
         self._paragraph = ""
         self._page_offsets.clear()
 
@@ -206,8 +210,8 @@ def _join_line(paragraph: str, line: str, words: Counter[str]) -> str:
     rest = _WORD.match(line)
     if broken is None or rest is None or not line[:1].islower():
         return f"{paragraph} {line}"
-    whole, hyphenated = (f"{broken[1]}{mark}{rest[0]}".casefold() for mark in ("", "-"))
-    return paragraph + line if words[hyphenated] > words[whole] else paragraph[:-1] + line
+    joined, hyphenated = (f"{broken[1]}{mark}{rest[0]}".casefold() for mark in ("", "-"))
+    return paragraph + line if words[hyphenated] > words[joined] else paragraph[:-1] + line
 
 
 def _write_paragraph(form: NormalFormWriter, paragraph: str) -> None:

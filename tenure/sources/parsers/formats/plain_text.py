@@ -33,13 +33,15 @@ TSV: Final = Format(
     media_types=("text/tab-separated-values",),
 )
 
-_BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)*\n")
-_UNDERLINE = re.compile(r"(?P<mark>[=~^*-])(?P=mark){2,}\s*$")
+_BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)*\n")  # "\n\n", and "\n  \n" with white space in the blank line.
+_UNDERLINE = re.compile(r"(?P<mark>[=~^*-])(?P=mark){2,}\s*$")  # "=====" under a heading.
+# "## Results".
 _HEADING = re.compile(r"(#{1,6})\s+(\S.*)$")
+# "- first", "2) second", "3. third".
 _ITEM = re.compile(r"\s{0,3}(?:[-*+•]|(?P<number>\d{1,3})[.)])\s+(?P<words>\S.*)$")
 _LEVELS = {"=": 1}
-_MIN_WIDTH = 40
-_SLACK = 0.25
+_MIN_WIDTH = 40  # Lines are wrapped if the longest has at least 40 characters,
+_SLACK = 0.25  # ... and any other but the last would exceed 75 % of it with the first word of the next.
 
 
 def parse_plain_text(text: str) -> Document:

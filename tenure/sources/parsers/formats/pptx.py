@@ -65,12 +65,12 @@ def _write_chart(form: NormalFormWriter, chart: Any) -> None:
     for plot in chart.plots:
         series = list(plot.series)
         form.add_row(["", *(line.name for line in series)])
-        for place, category in enumerate(plot.categories):
-            form.add_row([str(category), *(_format_value(line.values, place) for line in series)])
+        for index, category in enumerate(plot.categories):
+            form.add_row([str(category), *(_format_value(line.values, index) for line in series)])
 
 
-def _format_value(values: tuple[float | None, ...], place: int) -> str:
-    value = values[place] if place < len(values) else None
+def _format_value(values: tuple[float | None, ...], index: int) -> str:
+    value = values[index] if index < len(values) else None
     return "" if value is None else f"{value:g}"
 
 

@@ -26,17 +26,19 @@ RST: Final = Format(
     media_types=("text/x-rst",),
 )
 
+# ".. note::" and ".. |logo| image:: logo.png".
 _DIRECTIVE = re.compile(r"\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([A-Za-z][\w:.+-]{0,60}?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
 _TARGET = re.compile(
     r"^\.\.[ ][\w:-]{1,40}::[ ]([^\n]{1,120})\n[ ]*\n(?=(?:``)?\1(?:``)?\n([=\-~^\"'`#*+.:_])\2{2,}\n)", re.MULTILINE
 )
 """Directive that names the section after it, such as `.. setting:: task_acks_late`: it would end the section before."""
+# "PEP: 8" and "Title: Style Guide" on the first lines of a PEP.
 _MAIL_HEADER = re.compile(r"\s*(?:[A-Z][\w-]*:(?: .*)?\n(?:[ \t]+\S.*\n)*){2}")
 _NUMBERED_ROLES = {"pep": "PEP", "rfc": "RFC"}
 _AUTHOR_FIELDS = ("author", "authors")
 _DATE_FIELDS = ("date", "created", "published")
-_ADDRESS = re.compile(r"\s*<[^<>]*>")
-_ERROR = 3
+_ADDRESS = re.compile(r"\s*<[^<>]*>")  # " <guido@python.org>" after the name of an author.
+_ERROR = 3  # Level of an error for docutils; 2 is a warning.
 _REFERENCE_NAME = r"(?:(?!_)\w){1,200}(?:[-._+:](?:(?!_)\w){1,200}){0,20}"
 """Pattern of docutils with limits: it looks for a name after each mark up to the end of the word, and again for an
 address, in quadratic time: 8,000 characters of "a-" took 1.6 s. The last parts of a longer name are a name, too."""

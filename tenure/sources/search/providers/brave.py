@@ -47,8 +47,8 @@ class _Reply(BaseModel):
 class Brave(ApiProvider):
     """The web search of the Brave Search API.
 
-    Time range, language and safe search are parameters; domains become `site:` operators. A query has at most 400
-    characters and 50 words, a response at most twenty results.
+    Time range and language are parameters; domains become `site:` operators. Adult content is excluded. A query has at
+    most 400 characters and 50 words, a response at most twenty results.
     """
 
     description = "the web index of Brave"
@@ -60,7 +60,7 @@ class Brave(ApiProvider):
         params: dict[str, str | int] = {
             "q": truncate_query(" ".join(add_site_operators(request).split()[:_MAX_QUERY_WORDS]), _MAX_QUERY_LENGTH),
             "count": min(request.k, _MAX_RESULTS),
-            "safesearch": "moderate" if request.safe_search else "off",
+            "safesearch": "moderate",
             "freshness": _FRESHNESS[request.time_range] if request.time_range else "",
             "search_lang": _to_brave_language(request.language),
             "result_filter": "web",

@@ -17,8 +17,8 @@ class _Date(BaseModel):
     @property
     def text(self) -> str:
         """Date in ISO 8601, as precise as it is known."""
-        known = [part for part in (self.parts or [[]])[0] if part is not None]
-        return "-".join(f"{part:02d}" for part in known)
+        numbers = [part for part in (self.parts or [[]])[0] if part is not None]
+        return "-".join(f"{part:02d}" for part in numbers)
 
 
 class _Work(BaseModel):

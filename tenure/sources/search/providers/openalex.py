@@ -38,10 +38,10 @@ class _Work(BaseModel):
     @property
     def abstract(self) -> str:
         """Abstract, restored from its inverted index."""
-        positions = (self.abstract_inverted_index or {}).items()
+        index = (self.abstract_inverted_index or {}).items()
         return " ".join(
             word
-            for _, word in sorted((at, word) for word, places in positions for at in places if at < _MAX_ABSTRACT_WORDS)
+            for _, word in sorted((at, word) for word, offsets in index for at in offsets if at < _MAX_ABSTRACT_WORDS)
         )
 
 
@@ -76,5 +76,5 @@ class OpenAlex(ApiProvider):
 
 def _build_filters(request: WebSearchRequest) -> list[str]:
     since = format_first_day(request)
-    wanted = {"from_publication_date": since, "language": parse_primary_language(request.language)}
-    return [f"{name}:{value}" for name, value in wanted.items() if value]
+    filters = {"from_publication_date": since, "language": parse_primary_language(request.language)}
+    return [f"{name}:{value}" for name, value in filters.items() if value]

@@ -16,7 +16,7 @@ from tenure.sources.search.provider import (
     parse_primary_language,
 )
 
-_REGION = re.compile(r"[a-z]{2,3}-[A-Z]{2}")
+_REGION = re.compile(r"[a-z]{2,3}-[A-Z]{2}")  # "de-AT".
 _MAX_PAGES = 3
 """Maximum number of result pages per search; a page has ten results or more."""
 
@@ -36,7 +36,7 @@ class _Reply(BaseModel):
 class Searxng(ApiProvider):
     """A SearXNG instance with the JSON format enabled.
 
-    Time range, language and safe search are parameters that the instance passes to its engines; domains become `site:`
+    Time range, language and the exclusion of adult content are passed to its engines; domains become `site:`
     operators. The instance sets the number of results per page.
     """
 
@@ -47,12 +47,12 @@ class Searxng(ApiProvider):
         results: dict[str, SearchResult] = {}
         for page in range(1, _MAX_PAGES + 1):
             reply = await self._fetch_page(request, page)
-            known = len(results)
+            count = len(results)
             for result in reply.results:
                 results.setdefault(
                     result.url or "", build_result(result.url, result.title, result.content, result.publishedDate)
                 )
-            if len(results) >= request.k or len(results) == known:
+            if len(results) >= request.k or len(results) == count:
                 break
         return list(results.values())
 
@@ -64,7 +64,7 @@ class Searxng(ApiProvider):
             "pageno": page,
             "time_range": request.time_range or "",
             "language": _to_searxng_language(request.language),
-            "safesearch": 1 if request.safe_search else 0,
+            "safesearch": 1,
         }
         try:
             reply = self._client.parse(_Reply, await self._client.get("/search", params))

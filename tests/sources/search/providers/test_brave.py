@@ -17,7 +17,7 @@ REPLY = {"type": "search", "query": {"original": "rye"}, "web": {"type": "search
 
 async def test_the_request_has_all_parameters(searched: Searched) -> None:
     """Key, time range, language, safe search and domains are sent."""
-    wish = {"k": 50, "time_range": "week", "language": "de-CH", "domains": ("a.org",), "safe_search": False}
+    wish = {"k": 50, "time_range": "week", "language": "de-CH", "domains": ("a.org",)}
     results, (asked,) = await searched(Brave, REPLY, **wish)
 
     assert results == [SearchResult("https://a.org/", "Rye", "A grass.", "2026-01-05T00:00:00")]
@@ -26,7 +26,7 @@ async def test_the_request_has_all_parameters(searched: Searched) -> None:
     assert asked.query == {
         "q": "rye starter site:a.org",
         "count": "20",
-        "safesearch": "off",
+        "safesearch": "moderate",
         "freshness": "pw",
         "search_lang": "de",
         "result_filter": "web",

@@ -31,9 +31,7 @@ def page(asked: RecordedRequest) -> FakeResponse:
 
 async def test_the_request_has_all_parameters(http: HttpConnections) -> None:
     """Time range, language, safe search and domains are passed on, and the format is JSON."""
-    wish = WebSearchRequest(
-        query="rye", k=2, time_range="month", language="de-CH", safe_search=False, domains=("a.org",)
-    )
+    wish = WebSearchRequest(query="rye", k=2, time_range="month", language="de-CH", domains=("a.org",))
     with FakeSearchServer(page) as server:
         results = await Searxng(ApiClient(http, "searxng", server.url)).search(wish)
 
@@ -46,7 +44,7 @@ async def test_the_request_has_all_parameters(http: HttpConnections) -> None:
         "pageno": "1",
         "time_range": "month",
         "language": "de-CH",
-        "safesearch": "0",
+        "safesearch": "1",
     }
     assert results[1] == SearchResult("https://a.org/1/1", "Rye 1", "A grass.", "2026-01-05T00:00:00")
     assert results[0].published == ""
