@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.text_functions import (
+from tests.architecture.text_functions import (
     EXCLUDED_FUNCTIONS,
     LENGTH,
     SHAPES,
