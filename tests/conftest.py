@@ -19,11 +19,13 @@ from typing import Any, ClassVar, Protocol
 
 import pytest
 import structlog
+from _pytest.assertion.rewrite import AssertionRewritingHook
 from hypothesis import HealthCheck, settings
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import UnsandboxedWorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
@@ -46,7 +48,7 @@ from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.namespace_binding import BINDING
 from tests.support.histories import wait_until_archived
 from tests.support.servers.temporal_server import limit_test, run_temporal_server
-from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
+from tests.support.tiers import RUN_ALL, RUN_SLOW, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
 from worker import build_activities, collect_activities
@@ -150,6 +152,9 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+    # All tests are imported. The workflow sandbox imports the workflows for each of theirs, and pytest's search for
+    # modules with assertions, which comes first, takes a sixth of that time.
+    sys.meta_path.sort(key=lambda finder: isinstance(finder, AssertionRewritingHook))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -159,8 +164,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Pass the tier on to the processes of pytest-xdist."""
-    if config.getoption("--all"):
-        os.environ["TENURE_TEST_ALL"] = "1"
+    for tier in ("all", "slow"):
+        if config.getoption(f"--{tier}"):
+            os.environ[f"TENURE_TEST_{tier.upper()}"] = "1"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -270,11 +276,16 @@ class Stage:
         self._started.clear()
 
     async def replay(self) -> None:
-        """Replay all of its runs with everything they began: a test that passes shows that they can be."""
+        """Replay all of its runs with everything they began: a test that passes shows that they can be.
+
+        The workflow sandbox loads the workflow files again for every workflow, which takes as long as the run itself;
+        with `--slow`, as in .ci/run, it watches every replay.
+        """
         if not self._started:
             return
         histories = [history for handle in self._started async for history in load_family(self.client, handle.id)]
-        await create_replayer(DATA_CONVERTER, prepared_once()).replay_workflows(_each(histories))
+        runner = prepared_once() if RUN_SLOW else UnsandboxedWorkflowRunner()
+        await create_replayer(DATA_CONVERTER, runner).replay_workflows(_each(histories))
 
     async def terminate(self) -> None:
         """End the runs a failed test leaves open, which the workers of the next test would take up."""
