@@ -9,6 +9,7 @@ import inspect
 import logging
 import os
 import signal
+import ssl
 import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+import httpx
 import pytest
 import structlog
 from _pytest.assertion.rewrite import AssertionRewritingHook
@@ -112,6 +114,21 @@ def _initialize_with_known_fields(model: BaseModel, /, **values: Any) -> None:
 _copy_model, _initialize_model = BaseModel.model_copy, BaseModel.__init__
 setattr(BaseModel, "model_copy", _copy_with_known_fields)  # noqa: B010 - the type checker allows no other signature
 setattr(BaseModel, "__init__", _initialize_with_known_fields)  # noqa: B010
+
+
+@functools.cache
+def _default_ssl_context() -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
+def _share_ssl_context(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+    """Return one context for all HTTP clients of tests: reading the certificates takes 23 ms for each of hundreds."""
+    if verify is True and cert is None and not os.environ.keys() & {"SSL_CERT_FILE", "SSL_CERT_DIR"}:
+        return _default_ssl_context()
+    return httpx.create_ssl_context(verify, cert, trust_env)
+
+
+setattr(httpx._transports.default, "create_ssl_context", _share_ssl_context)  # noqa: B010 - it is no public name
 
 ROOT = Path(__file__).parents[1]
 

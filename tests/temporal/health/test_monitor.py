@@ -138,7 +138,10 @@ def test_other_servers_and_silence_are_told_apart() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         silence = probe_worker("127.0.0.1", port, LIVE_PATH, timeout=0.2)
-    closed = probe_worker("127.0.0.1", port, LIVE_PATH)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        closed = probe_worker("127.0.0.1", port, LIVE_PATH)
 
     assert silence.reason == "it does not answer within 0.2 s"
     assert closed.reason == f"nothing listens on its health port {port}"
