@@ -36,12 +36,13 @@ from temporalio.service import RPCError
 
 from benchmarks.load import read_seconds, settle
 from benchmarks.model_cost import QUESTIONS
-from benchmarks.start import environment, find_free_ports, run_worker
+from benchmarks.start import environment, run_worker
 from benchmarks.support.columns import format_columns
 from benchmarks.support.scripted_model import ScriptedModel
 from tenure.settings import Settings
 from tenure.temporal.connection import connect
 from tenure.temporal.stack import server
+from tests.support.ports import free_ports
 
 _ROOT = Path(__file__).resolve().parents[1]
 _START_SECONDS: Final = 60.0
@@ -84,7 +85,7 @@ def measure(effort: str, latency: float, home: Path, *, watchers: int = 0, memor
         RuntimeError: a run did not end in a report.
     """
     warm_up, question = QUESTIONS["simple"][0], QUESTIONS[effort][0]
-    port, metrics_port = find_free_ports(2)
+    port, metrics_port = free_ports(2)
     with ScriptedModel(0.0) as model:
         around = environment(home) | model.environment | {"TEMPORAL_ADDRESS": f"127.0.0.1:{port}"}
         stack = Stack(metrics_port)

@@ -12,18 +12,18 @@ import argparse
 import json
 import os
 import resource
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 
 from tenure.temporal.health.probe import READY_PATH, probe_worker
+from tests.support.ports import free_ports
 
 _ROOT = Path(__file__).resolve().parents[1]
 _QUESTION = "How does Tenure survive a crash of its worker?"
@@ -76,7 +76,7 @@ def run_worker(environment: Mapping[str, str], *options: str) -> Iterator[int]:
     Raises:
         RuntimeError: the worker does not serve.
     """
-    (port,) = find_free_ports(1)
+    (port,) = free_ports(1)
     began = time.perf_counter()
     with subprocess.Popen(
         [sys.executable, str(_ROOT / "worker.py"), *options],
@@ -134,20 +134,13 @@ def _timed(command: tuple[str, ...], environment: Mapping[str, str]) -> dict[str
 def environment(home: Path) -> dict[str, str]:
     """Return this process's environment with a home and ports of its own, and no server or model from outside."""
     foreign = ("TENURE_", "TEMPORAL_", "OPENAI_")
-    port, ui_port, site_port = find_free_ports(3)
+    port, ui_port, site_port = free_ports(3)
     return {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | {
         "TENURE_HOME": str(home),
         "TENURE_TEMPORAL_PORT": str(port),
         "TENURE_UI_PORT": str(ui_port),
         "TENURE_SITE_PORT": str(site_port),
     }
-
-
-def find_free_ports(count: int) -> list[int]:
-    """Return ports of the loopback interface that nothing listens on."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in sockets]
 
 
 def main() -> None:

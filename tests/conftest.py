@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import functools
 import gc
+import importlib
 import inspect
 import logging
 import os
 import signal
+import ssl
 import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -16,13 +18,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+import httpx
 import pytest
 import structlog
+from _pytest.assertion.rewrite import AssertionRewritingHook
 from hypothesis import HealthCheck, settings
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import UnsandboxedWorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
@@ -45,7 +50,7 @@ from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.namespace_binding import BINDING
 from tests.support.histories import wait_until_archived
 from tests.support.servers.temporal_server import limit_test, run_temporal_server
-from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
+from tests.support.tiers import RUN_ALL, RUN_SLOW, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
 from worker import build_activities, collect_activities
@@ -78,9 +83,12 @@ def _logging_as_before() -> Iterator[None]:
         structlog.reset_defaults()
 
 
-# Rewriting the assertions of all test files takes 17 s of processor time in each process of the tests; it is kept in
-# `__pycache__`, whatever the environment says about bytecode.
+# Rewriting the assertions of all test files takes 17 s of processor time; it is kept in `__pycache__`, whatever the
+# environment says about bytecode.
 sys.dont_write_bytecode = False
+
+# Collections of garbage during the imports find nothing and take an eighth of their time.
+gc.disable()
 
 # Sandboxed programs of tests use the installed packages, so that no test waits for an environment.
 os.environ.setdefault("TENURE_SANDBOX_PYTHON", sys.executable)
@@ -107,6 +115,23 @@ _copy_model, _initialize_model = BaseModel.model_copy, BaseModel.__init__
 setattr(BaseModel, "model_copy", _copy_with_known_fields)  # noqa: B010 - the type checker allows no other signature
 setattr(BaseModel, "__init__", _initialize_with_known_fields)  # noqa: B010
 
+
+@functools.cache
+def _default_ssl_context() -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
+def _share_ssl_context(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+    """Return one context for all HTTP clients of tests: reading the certificates takes 23 ms for each of hundreds."""
+    if verify is True and cert is None and not os.environ.keys() & {"SSL_CERT_FILE", "SSL_CERT_DIR"}:
+        return _default_ssl_context()
+    return httpx.create_ssl_context(verify, cert, trust_env)
+
+
+setattr(httpx._transports.default, "create_ssl_context", _share_ssl_context)  # noqa: B010 - it is no public name
+
+ROOT = Path(__file__).parents[1]
+
 EVERYWHERE = DocumentRoots([Path("/")])
 """Document roots of workers in tests of other subjects."""
 
@@ -121,10 +146,32 @@ ARCHIVE_SECONDS = 20
 """Time that the archiving of a test's runs may take after the test."""
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """In a process of pytest-xdist, import the tests from another place on than the other processes do.
+
+    All processes import all tests at the same time. In a new checkout each would compile all of them and rewrite their
+    assertions, 12 s of processor time; so each does a part, and finds the byte code of the other parts.
+    """
+    workerinput: dict[str, Any] | None = getattr(session.config, "workerinput", None)
+    if workerinput is None or session.config.args != session.config.getini("testpaths"):
+        return
+    paths = sorted(Path(__file__).parent.rglob("test_*.py"))
+    start = len(paths) * int(workerinput["workerid"].removeprefix("gw")) // int(workerinput["workercount"])
+    for path in paths[start:] + paths[:start]:
+        # The collection reports a module that cannot be imported, or that skips itself.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
 def pytest_collection_finish() -> None:
     """Exclude imported modules from garbage collections, as a worker does: workflow tasks must be fast."""
     gc.collect()
     gc.freeze()
+    gc.enable()
+    # All tests are imported. The workflow sandbox imports the workflows for each of theirs, and pytest's search for
+    # modules with assertions, which comes first, takes a sixth of that time.
+    sys.meta_path.sort(key=lambda finder: isinstance(finder, AssertionRewritingHook))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -134,8 +181,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Pass the tier on to the processes of pytest-xdist."""
-    if config.getoption("--all"):
-        os.environ["TENURE_TEST_ALL"] = "1"
+    for tier in ("all", "slow"):
+        if config.getoption(f"--{tier}"):
+            os.environ[f"TENURE_TEST_{tier.upper()}"] = "1"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -245,11 +293,16 @@ class Stage:
         self._started.clear()
 
     async def replay(self) -> None:
-        """Replay all of its runs with everything they began: a test that passes shows that they can be."""
+        """Replay all of its runs with everything they began: a test that passes shows that they can be.
+
+        The workflow sandbox loads the workflow files again for every workflow, which takes as long as the run itself;
+        with `--slow`, as in .ci/run, it watches every replay.
+        """
         if not self._started:
             return
         histories = [history for handle in self._started async for history in load_family(self.client, handle.id)]
-        await create_replayer(DATA_CONVERTER, prepared_once()).replay_workflows(_each(histories))
+        runner = prepared_once() if RUN_SLOW else UnsandboxedWorkflowRunner()
+        await create_replayer(DATA_CONVERTER, runner).replay_workflows(_each(histories))
 
     async def terminate(self) -> None:
         """End the runs a failed test leaves open, which the workers of the next test would take up."""

@@ -28,6 +28,7 @@ from tenure.settings import Settings
 from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS
 from tenure.temporal.stack.server import build_command
 from tenure.temporal.stack.source import WORKER_SOURCES
+from tests.support.ports import free_ports
 from tests.support.servers.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, slow
 from tests.support.waiting import wait_until
@@ -405,9 +406,7 @@ async def idle() -> None:
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx on this machine: `apt-get install nginx-light`")
 async def test_the_gate_serves_a_worker_and_starts_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Through the gate, a worker polls and answers; starting, listing and signalling workflows is refused."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     text = (ROOT / "deploy" / "sandbox-gate.conf").read_text(encoding="utf-8")
     for old, new in (
         ("listen 7233", f"listen 127.0.0.1:{port}"),

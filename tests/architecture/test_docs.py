@@ -10,7 +10,6 @@ from types import ModuleType
 
 import pytest
 
-from tenure.cli.parser import build_parser
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.extensions import PLUGINS_VARIABLE, SEARCH_PROVIDERS, list_extensions
 from tenure.roles.registry import list_role_names
@@ -20,6 +19,7 @@ from tenure.sources.parsers.parse import parse_file
 from tenure.sources.parsers.registry import read_declarations
 from tenure.sources.search.api_provider import ApiProvider
 from tests.architecture.linters import load_linter
+from tests.runs.command_lines import PARSER
 from tests.support.tiers import slow
 from workflows.research.tool_registry import TOOLS
 
@@ -40,15 +40,16 @@ EXAMPLES = {
 """Modules that the contributor guide shows, by their paths."""
 
 
-def commands(parser: argparse.ArgumentParser | None = None, prefix: str = "") -> dict[str, argparse.ArgumentParser]:
+def commands(parser: argparse.ArgumentParser, prefix: str = "") -> dict[str, argparse.ArgumentParser]:
     """Return the real parser of each command, also of those in a group, by its words."""
-    groups = [
-        action for action in (parser or build_parser())._actions if isinstance(action, argparse._SubParsersAction)
-    ]
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     found: dict[str, argparse.ArgumentParser] = {}
     for name, one in (pair for group in groups for pair in group.choices.items()):
         found |= commands(one, f"{prefix}{name} ") or {prefix + name: one}
     return found
+
+
+COMMANDS = commands(PARSER)
 
 
 def shell_lines(text: str) -> list[str]:
@@ -105,13 +106,13 @@ def test_a_page_names_no_variable_that_nothing_reads(path: Path) -> None:
     assert used <= {get_environment_variable(name) for name in Settings.model_fields} | single | {PLUGINS_VARIABLE}
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_command_reference_names_every_command_and_option(name: str) -> None:
     """docs/cli.md has a heading for each command, an example of it, and all its options."""
     headings = [line for line in CLI.splitlines() if line.startswith("## ")]
     options = {
         option
-        for action in commands()[name]._actions
+        for action in COMMANDS[name]._actions
         for option in action.option_strings
         if option not in ("-h", "--help")
     }
@@ -128,7 +129,7 @@ def test_every_example_of_the_client_parses(path: Path) -> None:
     for line in shell_lines(path.read_text(encoding="utf-8")):
         found = re.search(r"(?:python|uv run) client\.py (?P<arguments>.*?)(?:\s+#.*)?$", line)
         if found:
-            build_parser().parse_args(shlex.split(found["arguments"]))
+            PARSER.parse_args(shlex.split(found["arguments"]))
 
 
 @pytest.mark.parametrize("path", LINKED, ids=lambda path: path.name)

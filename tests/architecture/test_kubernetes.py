@@ -40,6 +40,7 @@ from tenure.settings import Settings
 from tenure.temporal.deployment import DEPLOYMENT_NAME
 from tenure.temporal.stack.source import BUILD_ID_VARIABLE
 from tests.architecture.test_deployment import SERVICES, setting_names
+from tests.support.ports import free_ports
 from tests.support.servers.object_store import object_store
 from tests.support.tiers import slow
 from tests.support.waiting import block_until, wait_until
@@ -554,11 +555,7 @@ async def make_current(client: Client) -> None:
 @pytest.fixture
 def gated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """Run the gate before an object store; yield the variables of the store itself."""
-    ports = []
-    for _ in range(2):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            ports.append(free.getsockname()[1])
+    ports = free_ports(2)
     with object_store("tenure") as variables:
         text = (MANIFESTS / "base" / "sandbox-gate.conf").read_text(encoding="utf-8")
         for old, new in (

@@ -59,20 +59,27 @@ class CommandLine:
                 raise
 
     def __call__(self, *arguments: str, extra: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a command in this process, which spares the imports; a thread, since its event loop is its own."""
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            patch.dict(os.environ, self.environment(extra), clear=True),
-            chdir(self.settings.home.parent),
-            redirect_stdout(out),
-            redirect_stderr(err),
-            ThreadPoolExecutor(1) as thread,
-        ):
-            code = thread.submit(_run_client, arguments).result()
-        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+        """Run a command in this process, which spares the imports."""
+        return run_client(arguments, self.environment(extra), self.settings.home.parent)
 
 
-def _run_client(arguments: Sequence[str]) -> int:
+def run_client(
+    arguments: Sequence[str], environment: Mapping[str, str], folder: Path, both: io.StringIO | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process, in a thread, since its event loop is its own; `both` receives both outputs."""
+    out, err = both or io.StringIO(), both or io.StringIO()
+    with (
+        patch.dict(os.environ, environment, clear=True),
+        chdir(folder),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        ThreadPoolExecutor(1) as thread,
+    ):
+        code = thread.submit(_get_exit_code, arguments).result()
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def _get_exit_code(arguments: Sequence[str]) -> int:
     """Return the exit code of a command, also of one that argparse refuses."""
     try:
         return client.main(arguments)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tenure.cli.command import load_function
-from tenure.cli.parser import build_parser
+from tests.runs.command_lines import PARSER
 
 COMMANDS = (
     "start Why?",
@@ -75,7 +75,7 @@ COMMANDS = (
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_parameter_of_a_command_has_its_value(line: str) -> None:
     """Each command is accepted, with --json, and has everything that the parameters of its function ask for."""
-    arguments = build_parser().parse_args([*line.split(), "--json"])
+    arguments = PARSER.parse_args([*line.split(), "--json"])
     needed: set[str] = set()
     for name, one in inspect.signature(load_function(arguments.handler)).parameters.items():
         if hasattr(one.annotation, "model_fields") and name != "settings":
@@ -143,7 +143,7 @@ def test_every_parameter_of_a_command_has_its_value(line: str) -> None:
 def test_what_makes_no_sense_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Unknown options, those of later versions included, and values out of range end with code 2."""
     with pytest.raises(SystemExit) as caught:
-        build_parser().parse_args(arguments)
+        PARSER.parse_args(arguments)
 
     assert caught.value.code == 2
     assert "usage:" in capsys.readouterr().err
@@ -151,7 +151,7 @@ def test_what_makes_no_sense_is_a_usage_error(arguments: list[str], capsys: pyte
 
 def test_paths_and_corpora_may_be_repeated() -> None:
     """--docs and --corpus collect what they are given."""
-    arguments = build_parser().parse_args(["start", "Why?", "--docs", "a", "--docs", "b", "--corpus", "c"])
+    arguments = PARSER.parse_args(["start", "Why?", "--docs", "a", "--docs", "b", "--corpus", "c"])
 
     assert (arguments.docs, arguments.corpora) == (["a", "b"], ["c"])
 
@@ -208,7 +208,7 @@ def test_a_home_without_archived_runs_is_read_without_its_database(words: str, t
 @pytest.mark.parametrize(("written", "seconds"), [("90s", 90), ("30m", 1800), ("1.5h", 5400), ("2d", 172800)])
 def test_deadlines_have_units(written: str, seconds: float) -> None:
     """A length of time is written with its unit."""
-    assert build_parser().parse_args(["start", "Why?", "--deadline", written]).max_seconds == seconds
+    assert PARSER.parse_args(["start", "Why?", "--deadline", written]).max_seconds == seconds
 
 
 @pytest.mark.parametrize(
@@ -222,6 +222,6 @@ def test_deadlines_have_units(written: str, seconds: float) -> None:
 def test_impossible_budgets_are_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A budget of zero or of another type is refused with the expected form."""
     with pytest.raises(SystemExit) as ended:
-        build_parser().parse_args(["start", "Why?", *arguments])
+        PARSER.parse_args(["start", "Why?", *arguments])
     assert ended.value.code == 2
     assert "must be" in capsys.readouterr().err

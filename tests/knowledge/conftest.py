@@ -1,6 +1,6 @@
 """Provide documents and knowledge bases for the tests of this folder."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,8 @@ import pytest
 from tenure.contracts.evidence.corpora import IngestReport, IngestRequest
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.ingestion import readers
+from tenure.sources.parsers.reader_process import ReaderOutcome, ReaderTask, read_source
 from tests.knowledge.word_vectors import WordVectors
 
 Ingest = Callable[..., IngestReport]
@@ -20,6 +22,21 @@ DOCUMENTS = {
     "In winter the cluster keeps the queen warm.\n",
     "code/queue.py": 'def push(queue, item):\n    """Append an item."""\n    queue.append(item)\n',
 }
+
+
+class ReaderInProcess(readers.ReaderProcess):
+    """Reader that parses in the process of the tests."""
+
+    def _read_once(self, task: ReaderTask) -> tuple[ReaderOutcome, bool]:
+        return read_source(task, self._recipe), True
+
+
+@pytest.fixture(scope="module", autouse=True)
+def reader() -> Iterator[None]:
+    """Ingest without a process for each ingestion, which takes 0.5 s to start; `ingestion` tests the processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readers, "ReaderProcess", ReaderInProcess)
+        yield
 
 
 def write_documents(folder: Path) -> Path:

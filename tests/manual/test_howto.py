@@ -1,22 +1,25 @@
 """Run the shell commands of the manual beyond the tutorial on one stack, and compare what they print."""
 
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
 from tenure.cli.errors import get_exit_code
 from tenure.runs.errors import Unreachable
 from tenure.temporal.stack.server import find_binary
-from tests.cli.conftest import ROOT, no_stack
+from tests.cli.conftest import ROOT, no_stack, run_client
 from tests.manual.pages import list_commands, read_manual
-from tests.manual.steps import CHAPTERS, ELSEWHERE, NOT_RUN, OTHERS, START, STEPS, Step
+from tests.manual.steps import CHAPTERS, ELSEWHERE, NOT_RUN, OTHERS, PYTHON, START, STEPS, Step
 from tests.support.homes import Home
 from tests.support.ports import free_ports
 from tests.support.tiers import slow
@@ -26,6 +29,9 @@ MEMORY_ID = "026af961a8050dce9599fe66"
 """Id of a memory in the manual."""
 
 UNREACHABLE = get_exit_code(Unreachable())
+
+ONE_COMMAND = Lock()
+"""Lock of the environment and the current folder of this process."""
 
 FILES = {
     "policies/retention.md": "# Retention\n\n## Retention period\n\nThe retention period of invoices is seven years. "
@@ -147,7 +153,10 @@ def run_steps(steps: Sequence[Step], environment: dict[str, str], folder: Path) 
 
 
 def run_command(command: str, environment: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in a shell, with both outputs in one."""
+    """Run a command in a shell or as it would read it, with both outputs in one."""
+    if (words := split_client_command(command, Path(environment["HOME"]))) is not None:
+        with ONE_COMMAND:
+            return run_client(words, environment, folder, io.StringIO())
     return subprocess.run(
         ["bash", "-ec", command],
         cwd=folder,
@@ -158,6 +167,29 @@ def run_command(command: str, environment: dict[str, str], folder: Path) -> subp
         text=True,
         check=False,
     )
+
+
+def split_client_command(command: str, home: Path) -> tuple[str, ...] | None:
+    """Return the words of a command of the client, or None if a shell has to run it.
+
+    The start of an interpreter takes longer than most commands. Browsers are found when `webbrowser` is imported.
+    """
+    outside_of_quotes = re.sub(r"'[^']*'|\"[^\"$`]*\"", "", command)
+    if not command.startswith(PYTHON) or re.search(r"[|<>$`;&*(){}]|--open", outside_of_quotes):
+        return None
+    words = shlex.split(command.removeprefix(PYTHON))
+    return tuple(re.sub(r"^~(?=/)", str(home), word) for word in words)
+
+
+def test_only_a_shell_runs_what_a_shell_interprets() -> None:
+    """Quotes and the folder of the user are read; pipes, variables and other programs need a shell."""
+    home = Path("/home/ann")
+
+    assert split_client_command('python client.py ask r "Why > how?" --docs ~/a', home) == (
+        *("ask", "r", "Why > how?", "--docs", "/home/ann/a"),
+    )
+    for command in ("python client.py list | wc", 'python client.py ask "$q"', "python client.py up > log", "cp a b"):
+        assert split_client_command(command, home) is None
 
 
 def describe_fault(step: Step, code: int, output: str) -> str | None:

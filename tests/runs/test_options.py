@@ -1,12 +1,14 @@
 """Test that an option of `start` is declared once, and that every face has it."""
 
 import inspect
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tenure.cli.main import _name_option
-from tenure.cli.parser import build_parser
 from tenure.contracts.run.options import get_option, list_options
 from tenure.mcp_server.tools import TOOLS
 from tenure.python_api import start
@@ -16,6 +18,7 @@ from tenure.runs.options import RunOptions
 from tenure.runs.start import plan_run
 from tenure.settings import Settings
 from tenure.site.openapi import build_description
+from tests.runs.command_lines import PARSER
 
 NAMES = [name for name, _, _ in list_options(RunOptions)]
 
@@ -23,15 +26,21 @@ WITHHELD = {"mode", "include_secrets", "files", "tests", "candidates", "max_code
 """Options that the tool `research` does not offer: those of programs, and the reading of secrets."""
 
 
+@cache
+def describe_options() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return the options of `start` in the descriptions of the HTTP API and of the MCP tools."""
+    described = build_description("http://127.0.0.1:1")["components"]["schemas"]["StartRequest"]["properties"]
+    return described, TOOLS["research"].arguments.model_json_schema()["properties"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_face_has_the_option(name: str) -> None:
     """Command line, OpenAPI, MCP and Python take the option, with the words of its declaration."""
     option = get_option(StartRequest.model_fields[name].metadata)
-    described = build_description("http://127.0.0.1:1")["components"]["schemas"]["StartRequest"]["properties"]
-    offered = TOOLS["research"].arguments.model_json_schema()["properties"]
+    described, offered = describe_options()
 
     assert option
-    assert name in vars(build_parser().parse_args(["start", "Why?"]))
+    assert name in vars(PARSER.parse_args(["start", "Why?"]))
     assert described[name]["description"] == option.description
     assert name in WITHHELD or offered[name]["description"] == option.description
     assert name in inspect.signature(start).parameters
@@ -51,7 +60,7 @@ def test_an_error_names_its_field_in_the_words_of_the_face() -> None:
     """A program reads the name of the field, and a person at the command line the option."""
     with pytest.raises(InvalidRequest) as caught:
         validate_request(RememberBody, {"text": "one", "subject": "x" * 401})
-    arguments = build_parser().parse_args(["memory", "add", "one", "--subject", "x" * 401])
+    arguments = PARSER.parse_args(["memory", "add", "one", "--subject", "x" * 401])
 
     assert str(caught.value).startswith("subject: String should have")
     assert _name_option(arguments, caught.value).startswith("--subject: String should have")

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pptx
@@ -23,6 +24,16 @@ def package(**files: bytes | str) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made:
         for place, (name, content) in enumerate(files.items()):
             made.writestr(name.replace("__", "/"), content, zipfile.ZIP_DEFLATED if place else zipfile.ZIP_STORED)
+    return buffer.getvalue()
+
+
+@cache
+def pack_zeros(size: int) -> bytes:
+    """Return a ZIP package that unpacks to zeros: a test makes it, not the import of its module in every process."""
+    buffer, block = io.BytesIO(), bytes(1 << 20)
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made, made.open("a", "w") as member:
+        for start in range(0, size, len(block)):
+            member.write(block[: size - start])
     return buffer.getvalue()
 
 

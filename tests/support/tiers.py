@@ -12,6 +12,9 @@ import pytest
 RUN_ALL = "--all" in sys.argv or os.environ.get("TENURE_TEST_ALL") == "1"
 """Whether every test runs; the variable passes it on to the processes of pytest-xdist."""
 
+RUN_SLOW = RUN_ALL or "--slow" in sys.argv or os.environ.get("TENURE_TEST_SLOW") == "1"
+"""Whether slow tests run, and standard ones with checks that take long."""
+
 slow = pytest.mark.slow
 """Mark of a test that takes more than about two seconds and for which a faster one covers the main path."""
 

@@ -52,7 +52,7 @@ async def finished(
 ) -> Result:
     async with serving(chat, knowledge or MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(request)
-        return await asyncio.wait_for(run.result(), 45)
+        return await asyncio.wait_for(run.result(), 100)
 
 
 class OneByOne(Endless):
@@ -171,7 +171,7 @@ async def test_cost_limit_needs_a_price(serving: Serving) -> None:
     async with serving(*world(ScriptedChat(story()))) as stage:
         run = await stage.start(asked(max_cost_usd=1.0, highest_price=PRICE))
         with pytest.raises(Exception, match="Workflow execution failed"):
-            await asyncio.wait_for(run.result(), 45)
+            await asyncio.wait_for(run.result(), 100)
         progress = await run.query("progress")
     assert "the price of the model of router is not known" in progress["error"]
 
@@ -200,7 +200,7 @@ async def test_run_without_limits_requests_no_budget(serving: Serving) -> None:
     """A run without limits sends no budget request."""
     async with serving(*world(ScriptedChat(story()))) as stage:
         run = await stage.start(asked())
-        await asyncio.wait_for(run.result(), 45)
+        await asyncio.wait_for(run.result(), 100)
         names = [
             event.workflow_execution_signaled_event_attributes.signal_name
             async for event in run.fetch_history_events()

@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Literal
@@ -115,7 +116,7 @@ def store_version(home: Path, root: Path = ROOT, plugins: Sequence[Path] | None 
     for name, path in iterate_files(root, plugins):
         target = draft.folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+        _copy_file(path, target)
     build_id = make_build_id(compute_source_hash(draft.folder, draft.plugins))
     stored = StoredVersion(build_id, folder / build_id)
     if stored.folder.is_dir() and not stored.is_intact:
@@ -125,3 +126,16 @@ def store_version(home: Path, root: Path = ROOT, plugins: Sequence[Path] | None 
     else:
         draft.folder.rename(stored.folder)
     return stored
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    """Copy a file with its byte code: otherwise the first worker of a version compiles everything, for a second."""
+    before = source.stat()
+    shutil.copyfile(source, target)
+    compiled = Path(cache_from_source(str(source)))
+    # Python recognises byte code by the time and the size of its source, which may have been edited meanwhile.
+    if source.suffix == ".py" and compiled.is_file() and source.stat().st_mtime_ns == before.st_mtime_ns:
+        os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
+        copy = Path(cache_from_source(str(target)))
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(compiled, copy)

@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -136,15 +135,12 @@ def test_missing_weights_name_the_package(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_a_query_does_not_wait_for_an_ingestion(model: MiniLM) -> None:
     """While many texts are embedded, single texts wait for one batch at most, not for all of them."""
     model.embed(["warm up"])
-    many = [f"{number} {_TEXTS[-1]}" for number in range(300)]
-    waits = []
+    many = [f"{number} {_TEXTS[-1]}" for number in range(150)]
+    before_the_end = []
     with ThreadPoolExecutor(1) as pool:
-        began = time.monotonic()
         ingestion = pool.submit(model.embed, many)
-        while not ingestion.done():
-            asked = time.monotonic()
+        for _ in range(3):
             model.embed(["a query"])
-            waits.append(time.monotonic() - asked)
-        total = time.monotonic() - began
+            before_the_end.append(not ingestion.done())
 
-    assert max(waits) < total / 3
+    assert before_the_end == [True, True, True]

@@ -82,7 +82,7 @@ async def test_the_id_is_saved_immediately(server: ModelServer, chat: OpenAIResp
 
     with server.hold("outliner"):
         asked = asyncio.create_task(ask(chat, ModelCall(on_save=kept)))
-        await asyncio.wait_for(begun.wait(), 10)
+        await asyncio.wait_for(begun.wait(), WAIT_SECONDS)
     await asked
     assert ids[0].startswith("resp_")
 
@@ -209,7 +209,7 @@ async def test_a_lost_response_is_requested_again(server: ModelServer, chat: Ope
 
 async def test_the_time_limit_leaves_the_response_to_the_next_attempt(server: ModelServer, tmp_path: Path) -> None:
     """A response that exceeds the time limit of a call continues, since it is paid for."""
-    chat = backend(server, model_timeout=0.5, home=tmp_path)
+    chat = backend(server, model_timeout=2, home=tmp_path)
     call = ModelCall(is_abandoned=lambda: False)
     with server.hold("outliner"), pytest.raises(TransportError, match="gave no answer within"):
         await ask(chat, call)

@@ -2,6 +2,7 @@
 
 import gzip
 import socket
+from collections.abc import Callable
 
 import pytest
 from pydantic import BaseModel, SecretStr
@@ -54,17 +55,17 @@ async def test_compressed_responses_are_decompressed(http: HttpConnections) -> N
 
 
 @pytest.mark.parametrize(
-    "responses",
+    "make_response",
     [
-        FakeResponse(b"x" * (MAX_RESPONSE_BYTES + 1)),
-        FakeResponse(endless=b"x" * 65536),
-        FakeResponse(gzip.compress(b"0" * (64 * MAX_RESPONSE_BYTES)), headers={"Content-Encoding": "gzip"}),
+        lambda: FakeResponse(b"x" * (MAX_RESPONSE_BYTES + 1)),
+        lambda: FakeResponse(endless=b"x" * 65536),
+        lambda: FakeResponse(gzip.compress(bytes(64 * MAX_RESPONSE_BYTES), 1), headers={"Content-Encoding": "gzip"}),
     ],
     ids=["long", "endless", "bomb"],
 )
-async def test_a_long_response_is_refused(http: HttpConnections, responses: FakeResponse) -> None:
+async def test_a_long_response_is_refused(http: HttpConnections, make_response: Callable[[], FakeResponse]) -> None:
     """The limit applies to the body and to its decompressed content."""
-    with FakeSearchServer(responses) as server, pytest.raises(SearchRefused, match="it is larger than"):
+    with FakeSearchServer(make_response()) as server, pytest.raises(SearchRefused, match="it is larger than"):
         await service(http, server.url).get("/", {})
 
 

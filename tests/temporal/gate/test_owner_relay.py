@@ -146,7 +146,7 @@ async def test_a_request_without_a_key_is_refused_before_its_body(gated: Gated, 
     http.send_headers(1, headers if authorization is None else [*headers, ("authorization", authorization)])
     writer.write(http.data_to_send())
     answers: list[ResponseReceived] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while not answers:
             events = http.receive_data(await reader.read(65_536))
             answers += [event for event in events if isinstance(event, ResponseReceived)]
@@ -154,7 +154,7 @@ async def test_a_request_without_a_key_is_refused_before_its_body(gated: Gated, 
     writer.write(http.data_to_send())
     http.send_headers(3, headers, end_stream=True)  # the connection continues
     writer.write(http.data_to_send())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while len(answers) < 2:
             events = http.receive_data(await reader.read(65_536))
             answers += [event for event in events if isinstance(event, ResponseReceived)]
@@ -261,7 +261,7 @@ async def test_nobody_else_reaches_the_namespace_of_an_owner(gated: Gated, key: 
 async def refuse(attack: Callable[[], Any]) -> object:
     """Return the status with which an attack is refused, or what it achieves."""
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(90):
             return await attack()
     except RPCError as error:
         return error.status

@@ -19,7 +19,7 @@ from tenure.temporal.health.http_server import serve_health
 from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.health.probe import LIVE_PATH, READY_PATH, ProbeResult, probe_worker
 from tenure.temporal.health.record import FOLDER, load_record, save_record
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_SECONDS, wait_until
 from tests.support.workers import PatientWorker
 
 
@@ -42,9 +42,9 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
             yield Served(watching, health)
 
 
-def block(seconds: float) -> None:
-    """Block the event loop, as a faulty program does."""
-    time.sleep(seconds)
+def block(asking: threading.Thread) -> None:
+    """Block the event loop, as a faulty program does, until the thread has ended."""
+    asking.join(WAIT_SECONDS)
 
 
 async def test_an_error_of_the_worker_keeps_its_type() -> None:
@@ -90,13 +90,12 @@ async def test_a_blocked_event_loop_is_told_while_it_is_blocked(
         while not answers or answers[-1].healthy:
             answers.append(probe_worker("127.0.0.1", served.port, LIVE_PATH))
 
+    await wait_until("a healthy worker", lambda: served.ask(LIVE_PATH), lambda found: found.healthy)
     asking = threading.Thread(target=ask)
     asking.start()
-    block(2.0)
-    asking.join()
+    block(asking)
     await wait_until("a healthy worker", lambda: served.ask(LIVE_PATH), lambda found: found.healthy)
 
-    assert len(answers) > 1  # it was healthy before
     assert "its event loop has not run for" in answers[-1].reason
     assert answers[-1].reply["status"] == "stuck"
     assert "in block" in capfd.readouterr().err
@@ -138,7 +137,10 @@ def test_other_servers_and_silence_are_told_apart() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         silence = probe_worker("127.0.0.1", port, LIVE_PATH, timeout=0.2)
-    closed = probe_worker("127.0.0.1", port, LIVE_PATH)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        closed = probe_worker("127.0.0.1", port, LIVE_PATH)
 
     assert silence.reason == "it does not answer within 0.2 s"
     assert closed.reason == f"nothing listens on its health port {port}"

@@ -1,6 +1,10 @@
 """Copies of the source of versions."""
 
+import py_compile
 import shutil
+import subprocess
+import sys
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -84,6 +88,21 @@ def test_plugins_are_part_of_the_copy(root: Path, home: Path, tmp_path: Path) ->
         "NAME = 'second'\n",
     ]
     assert stored.is_intact
+
+
+def test_a_copy_has_the_byte_code_of_its_source(root: Path, home: Path) -> None:
+    """The first worker of a version compiles no file again, and byte code of an earlier text is not used."""
+    compiled = [py_compile.compile(str(root / name)) for name in ("tenure/a/b.py", "workflows/c.py")]
+    (root / "workflows" / "c.py").write_text("NAME = 'edited'\n", encoding="utf-8")
+    folder = store_version(home, root, []).folder
+    kept = Path(cache_from_source(str(folder / "tenure" / "a" / "b.py")))
+    before = kept.stat().st_mtime_ns
+    program = "import tenure.a.b, workflows.c; print(tenure.a.b.NAME, workflows.c.NAME)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "tenure/a/b.py edited\n"
+    assert kept.read_bytes() == Path(str(compiled[0])).read_bytes()
+    assert kept.stat().st_mtime_ns == before
 
 
 def test_the_manual_is_found_from_a_copy(root: Path, home: Path) -> None:

@@ -38,7 +38,7 @@ LIMITS = RunLimits(min_relevance=0.05, max_report_revisions=2, has_model=True)
 REQUEST = RunRequest(question=QUESTION, corpora=("kitchen",), limits=LIMITS)
 OFFLINE = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"has_model": False})})
 """The request of a client without a model."""
-PATIENCE = 30
+PATIENCE = 100
 
 
 async def until(handle: WorkflowHandle[Any, Result], true: Any) -> RunProgress:

@@ -1,7 +1,6 @@
 """Tests of the DOCX parser."""
 
 import io
-import zipfile
 from datetime import UTC, datetime
 
 import docx
@@ -9,6 +8,7 @@ import pytest
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.formats.docx import parse_docx
+from tests.sources.packages import pack_zeros, package
 
 LIMIT = 10_000_000
 
@@ -56,14 +56,6 @@ def test_styles_become_structure() -> None:
     assert (document.title, document.author, document.published) == ("A report", "Ann Lee", "2024-05-06")
 
 
-def _package(**files: bytes) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
-        for name, content in files.items():
-            package.writestr(name, content)
-    return buffer.getvalue()
-
-
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
@@ -71,16 +63,21 @@ def _package(**files: bytes) -> bytes:
         (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "is encrypted"),
         (b"no package at all", "is not a valid Word document"),
         (make_docx()[:2000], "is not a valid Word document"),
-        (_package(a=b"x"), "is not a valid Word document"),
-        (_package(a=b"0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
+        (package(a=b"x"), "is not a valid Word document"),
     ],
 )
 def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
-    """Encrypted, old, damaged and exploding files are unreadable, each with its reason."""
+    """Encrypted, old and damaged files are unreadable, each with its reason."""
     with pytest.raises(Unreadable) as caught:
         parse_docx(data, LIMIT)
 
     assert caught.value.reason == reason
+
+
+def test_an_exploding_file_is_unreadable() -> None:
+    """The content is measured before it is unpacked."""
+    with pytest.raises(Unreadable, match="unpacks to far more than a document"):
+        parse_docx(pack_zeros(LIMIT * 10 + 1), LIMIT)
 
 
 def test_code_styles_and_numbering_properties_are_parsed() -> None:

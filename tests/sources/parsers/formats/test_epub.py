@@ -4,7 +4,7 @@ import pytest
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.formats.epub import parse_epub
-from tests.sources.packages import LAUGHS, OPF, make_epub, package
+from tests.sources.packages import LAUGHS, OPF, make_epub, pack_zeros, package
 
 LIMIT = 10_000_000
 
@@ -26,12 +26,17 @@ def test_chapters_have_their_reading_order() -> None:
         (make_epub("<package"), "is not a valid EPUB"),
         (make_epub(OPF.replace("<package", f"{LAUGHS}<package").replace("A book", "&e;")), "is not a valid EPUB"),
         (make_epub(**{"META-INF__rights.xml": "<rights/>"}), "is encrypted"),
-        (make_epub(a=b"0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
     ],
 )
 def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
-    """Protected, damaged and exploding files are unreadable, each with its reason."""
+    """Protected and damaged files are unreadable, each with its reason."""
     with pytest.raises(Unreadable) as caught:
         parse_epub(data, LIMIT)
 
     assert caught.value.reason == reason
+
+
+def test_an_exploding_file_is_unreadable() -> None:
+    """The content is measured before it is unpacked."""
+    with pytest.raises(Unreadable, match="unpacks to far more than a document"):
+        parse_epub(pack_zeros(LIMIT * 10 + 1), LIMIT)

@@ -6,7 +6,7 @@ import pytest
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.formats.pptx import parse_pptx
-from tests.sources.packages import make_pptx, package
+from tests.sources.packages import make_pptx, pack_zeros, package
 
 LIMIT = 10_000_000
 
@@ -32,12 +32,17 @@ def test_slides_become_sections_and_pages() -> None:
         (b"no package at all", "is not a valid presentation"),
         (make_pptx()[:9000], "is not a valid presentation"),
         (package(a=b"x"), "is not a valid presentation"),
-        (package(a=b"0" * (LIMIT * 10 + 1)), "unpacks to far more than a document"),
     ],
 )
 def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
-    """Old, damaged and exploding files are unreadable, each with its reason."""
+    """Old and damaged files are unreadable, each with its reason."""
     with pytest.raises(Unreadable) as caught:
         parse_pptx(data, LIMIT)
 
     assert caught.value.reason == reason
+
+
+def test_an_exploding_file_is_unreadable() -> None:
+    """The content is measured before it is unpacked."""
+    with pytest.raises(Unreadable, match="unpacks to far more than a document"):
+        parse_pptx(pack_zeros(LIMIT * 10 + 1), LIMIT)
