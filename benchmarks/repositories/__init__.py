@@ -9,10 +9,12 @@ The rule of the selection, written down before any commit was tried (26 November
    A commit is a candidate if its message has a word of `FIX_WORDS`, it changes one to three source files by at most
    150 lines in all, it adds or changes a file of tests, and its other files are documentation. Bots are left out.
 3. Task: at most the first 40 candidates of a repository are tried, and the first three that are verified are taken.
-   Verified means, in a sandbox without a network, with the tests of the fix: at least one test of the fix fails
-   at the parent and passes at the commit; every one of those does so in two repetitions; no test that passes at
-   the parent fails at the commit; and at least one test passes at both. A test whose outcome changes between
-   repetitions counts for nothing. A candidate with a test to fix that an earlier task of its repository has is skipped.
+   Verified means, in a sandbox without a network, with the tests of the fix: their files can be loaded at the parent
+   (else they need a name that only the fix defines; added after the first five commits of `mahmoud/boltons`); at
+   least one test of the fix fails at the parent and passes at the commit; every one of those does so in two
+   repetitions; no test that passes at the parent fails at the commit; and at least one test passes at both. A test
+   whose outcome changes between repetitions counts for nothing. A candidate with a test to fix that an earlier task of
+   its repository has is skipped.
 4. Statement: the text of the issue that the message names, if that text is at hand, without comments; else the
    message of the commit without trailers. A text of less than 40 characters is no statement. A statement of an issue
    is cut before a proposed patch: a heading or a code block that contains a diff.

@@ -1,0 +1,201 @@
+"""Make tasks from real fixes: `python -m benchmarks.repositories COMMAND`.
+
+    mine --clones FOLDER --into FOLDER [--issues FOLDER] [NAME …]
+        try the candidates of all repositories, or of some by name, and write `instances.jsonl` and `tried.jsonl`
+    list FILE
+        print the tasks: id, kind of the repository, sizes of fix and statement, numbers of tests
+
+A clone is `OWNER+NAME/repo`, `OWNER__NAME` or `NAME` in the folder of clones. The text of issue 12 of a repository is
+`OWNER+NAME/12.md` in the folder of issues. `mine` goes on where it was ended; the rule is in the package's docstring.
+"""
+
+import argparse
+import json
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.repositories.candidates import Candidate, iterate_candidates, list_issues, write_statement
+from benchmarks.repositories.clones import find_clone
+from benchmarks.repositories.environments import Environments, InstallationFailed
+from benchmarks.repositories.instances import InstallConfig, Instance, read_instances, write_instances
+from benchmarks.repositories.test_runs import SuiteTooSlow
+from benchmarks.repositories.verification import NothingPasses, NotVerified, verify
+
+TASKS_PER_REPOSITORY: Final = 3
+MAX_FAILURES: Final = 4
+"""Number of successive candidates without a test that passes, after which the tests of a repository cannot be run."""
+SOURCES: Final = Path(__file__).with_name("sources.toml")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A repository of the selection."""
+
+    name: str
+    kind: str
+    config: InstallConfig
+
+    @property
+    def key(self) -> str:
+        """Name of its folders."""
+        return self.name.replace("/", "+")
+
+
+def read_sources(path: Path = SOURCES) -> tuple[Source, ...]:
+    """Return the repositories in the order of the file."""
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))["repository"]
+    return tuple(
+        Source(row["name"], row["kind"], InstallConfig.read({"environment": row["name"].replace("/", "+"), **row}))
+        for row in rows
+    )
+
+
+class Mine:
+    """The tasks of a folder.
+
+    Args:
+        clones: folder of the clones.
+        into: folder of tasks, environments and what was tried.
+        issues: folder of the texts of issues.
+    """
+
+    def __init__(self, clones: Path, into: Path, issues: Path) -> None:
+        self._clones, self._into, self._issues = clones, into, issues
+        self._environments = Environments(into / "environments")
+        self._log = into / "tried.jsonl"
+        self._tasks = into / "tasks"
+        self._file = into / "instances.jsonl"
+        self._tasks.mkdir(parents=True, exist_ok=True)
+
+    def dig(self, source: Source) -> None:
+        """Try the candidates of a repository until it has its tasks."""
+        clone = find_clone(self._clones, source.name)
+        try:
+            environment = self._environments.install(source.config, clone)
+        except InstallationFailed as failed:
+            self._record({"repo": source.name, "reason": f"no environment: {failed}"})
+            return
+        known, failures = self._read_tried(), 0
+        for candidate in iterate_candidates(clone, source.config.ecosystem):
+            tasks = self._read_tasks(source)
+            if len(tasks) == TASKS_PER_REPOSITORY:
+                return
+            if candidate.commit.hash in known:
+                continue
+            try:
+                reason = self._try(candidate, source, clone, environment, tasks)
+                failures = 0
+            except NothingPasses as failed:
+                reason, failures = str(failed), failures + 1
+            except SuiteTooSlow as slow:
+                reason, failures = str(slow), MAX_FAILURES
+            self._record({"repo": source.name, "commit": candidate.commit.hash, "reason": reason})
+            if failures == MAX_FAILURES:
+                return
+
+    def _try(
+        self, candidate: Candidate, source: Source, clone: Path, environment: Path, tasks: Sequence[Instance]
+    ) -> str:
+        """Add the task of a candidate and return "task", or return the reason why it is none."""
+        statement = write_statement(candidate.commit, self._read_issue(candidate, source))
+        if not statement:
+            return "too little text"
+        work = self._into / "work" / source.key
+        work.parent.mkdir(exist_ok=True)
+        try:
+            verified = verify(candidate, clone, source.config, environment, work)
+        except NothingPasses:
+            raise
+        except NotVerified as reason:
+            return str(reason)
+        if any(set(verified.fail_to_pass) & set(task.FAIL_TO_PASS) for task in tasks):
+            return "its tests are those of an earlier task"
+        owner, name = source.name.split("/")
+        task = Instance(
+            instance_id=f"{owner}__{name}-{candidate.commit.hash[:10]}",
+            repo=source.name,
+            base_commit=candidate.parent,
+            problem_statement=statement,
+            patch=verified.patch,
+            test_patch=verified.test_patch,
+            FAIL_TO_PASS=verified.fail_to_pass,
+            PASS_TO_PASS=verified.pass_to_pass,
+            created_at=candidate.commit.date,
+            install_config=source.config,
+        )
+        write_instances(self._get_file(source), [*tasks, task])
+        return "task"
+
+    def _read_issue(self, candidate: Candidate, source: Source) -> str:
+        """Return the text of the first issue of the message that is at hand; empty if none is."""
+        files = (self._issues / source.key / f"{number}.md" for number in list_issues(candidate.commit.message))
+        return next((file.read_text(encoding="utf-8") for file in files if file.exists()), "")
+
+    def join(self) -> None:
+        """Write the tasks of all repositories to one file, in the order of the sources."""
+        write_instances(self._file, [task for source in read_sources() for task in self._read_tasks(source)])
+
+    def _get_file(self, source: Source) -> Path:
+        return self._tasks / f"{source.key}.jsonl"
+
+    def _read_tasks(self, source: Source) -> tuple[Instance, ...]:
+        file = self._get_file(source)
+        return read_instances(file) if file.exists() else ()
+
+    def _read_tried(self) -> set[str]:
+        if not self._log.exists():
+            return set()
+        rows = (json.loads(line) for line in self._log.read_text(encoding="utf-8").splitlines())
+        return {row.get("commit", "") for row in rows}
+
+    def _record(self, row: Mapping[str, Any]) -> None:
+        print(f"{row['repo']:28} {row.get('commit', '')[:10]:10} {row['reason']}", flush=True)
+        with self._log.open("a", encoding="utf-8") as log:
+            log.write(json.dumps(row) + "\n")
+
+
+def show_tasks(path: Path) -> None:
+    """Print one line for each task."""
+    kinds = {source.name: source.kind for source in read_sources()}
+    for task in read_instances(path):
+        lines = sum(
+            line.startswith(("+", "-")) and not line.startswith(("+++", "---")) for line in task.patch.splitlines()
+        )
+        tests = f"{len(task.FAIL_TO_PASS)} to fix, {len(task.PASS_TO_PASS)} to keep"
+        sizes = f"{lines:4} lines, {len(task.problem_statement):5} characters"
+        print(f"{task.instance_id:44} {kinds.get(task.repo, ''):24} {sizes}, {tests}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.repositories",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    mining = commands.add_parser("mine", help="try candidates and write tasks")
+    mining.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="folder of clones")
+    mining.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="folder of the tasks")
+    mining.add_argument("--issues", type=Path, metavar="FOLDER", help="folder of texts of issues")
+    mining.add_argument("names", nargs="*", metavar="NAME", help="repositories; all by default")
+    listing = commands.add_parser("list", help="print tasks")
+    listing.add_argument("file", type=Path, metavar="FILE", help="file of the tasks")
+    given = parser.parse_args(arguments)
+    if given.command == "list":
+        show_tasks(given.file)
+        return 0
+    mine = Mine(given.clones, given.into, given.issues or given.into / "issues")
+    for source in read_sources():
+        if not given.names or source.name in given.names:
+            mine.dig(source)
+            mine.join()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
