@@ -131,6 +131,10 @@ class ContainedSandbox:
         """Test candidates one after the other; candidates that were not reached have no outcome."""
         return await self._test(batch, None)
 
+    async def prepare(self) -> None:
+        """Create the environment of programs if it does not exist, so that `runtime` is the one that they have."""
+        await self._get_ready()
+
     async def run_command(self, command: FolderCommand) -> CommandOutcome:
         """Run a command in a folder of the host, and make the folder safe to read afterwards."""
         await self._get_ready()

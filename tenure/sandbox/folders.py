@@ -9,7 +9,7 @@ import os
 import stat
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -176,3 +176,93 @@ def _move(source: int, name: str, target: int, new_name: str) -> None:
     """Move a folder; its own mode must allow writing, since its entry for the parent changes."""
     os.chmod(name, 0o700, dir_fd=source)
     os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+
+
+def place_file(folder: Path, name: str, content: bytes, *, replaces: bool = True, mode: int = 0o644) -> bool:
+    """Write a file into a folder that a command or a repository has filled, without following a link in it.
+
+    A link or file in the way of a folder, and a link in the way of the file, are replaced.
+
+    Args:
+        folder: top folder, which is no link.
+        name: relative path, which does not leave it.
+        content: content of the file.
+        replaces: whether an existing file is replaced.
+        mode: permissions of the file.
+
+    Returns:
+        Whether the file was written.
+    """
+    *parents, last = name.split("/")
+    with ExitStack() as stack:
+        current = stack.enter_context(_open_folder(folder))
+        for part in parents:
+            with suppress(FileNotFoundError):
+                if not stat.S_ISDIR(os.stat(part, dir_fd=current, follow_symlinks=False).st_mode):
+                    os.unlink(part, dir_fd=current)
+            with suppress(FileExistsError):
+                os.mkdir(part, 0o755, dir_fd=current)
+            current = stack.enter_context(_open_folder(part, current))
+        try:
+            facts = os.stat(last, dir_fd=current, follow_symlinks=False)
+        except FileNotFoundError:
+            pass
+        else:
+            if not replaces:
+                return False
+            if stat.S_ISDIR(facts.st_mode):
+                _remove_tree(current, last)
+            else:
+                os.unlink(last, dir_fd=current)
+        opened = os.open(last, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=current)
+        with os.fdopen(opened, "wb") as file:
+            os.fchmod(opened, mode)
+            file.write(content)
+    return True
+
+
+def read_file(folder: Path, name: str, max_bytes: int) -> bytes | None:
+    """Return the beginning of a regular file in such a folder; None if there is none without following a link."""
+    *parents, last = name.split("/")
+    try:
+        with ExitStack() as stack:
+            current = stack.enter_context(_open_folder(folder))
+            for part in parents:
+                current = stack.enter_context(_open_folder(part, current))
+            opened = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=current)
+            with os.fdopen(opened, "rb") as file:
+                return file.read(max_bytes) if stat.S_ISREG(os.fstat(opened).st_mode) else None
+    except OSError:
+        return None
+
+
+def delete_file(folder: Path, name: str) -> None:
+    """Remove a file or link of such a folder, if it is there."""
+    *parents, last = name.split("/")
+    with ExitStack() as stack, suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        current = stack.enter_context(_open_folder(folder))
+        for part in parents:
+            try:
+                current = stack.enter_context(_open_folder(part, current))
+            except OSError:  # a link or no folder
+                return
+        os.unlink(last, dir_fd=current)
+
+
+def list_files(folder: Path) -> dict[str, int]:
+    """Return the relative paths of the regular files of a folder with their sizes; links are left out.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    found: dict[str, int] = {}
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        with os.scandir(folder / prefix) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{prefix}{entry.name}/")
+                elif entry.is_file(follow_symlinks=False):
+                    found[f"{prefix}{entry.name}"] = entry.stat(follow_symlinks=False).st_size
+    return found
