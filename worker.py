@@ -37,6 +37,7 @@ from temporalio.worker import (
 )
 
 from activities.archive import ArchiveActivities, Archiver
+from activities.commands import CommandActivities
 from activities.heartbeat import CLUSTER_THROTTLE_SHARE, LOCAL_HEARTBEAT_THROTTLE, HeartbeatThrottleInterceptor
 from activities.knowledge import KnowledgeActivities
 from activities.mcp import McpActivities
@@ -61,11 +62,14 @@ from tenure.models.factory import create_chat_model, create_embedding_model
 from tenure.notifications import Notifier
 from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.repositories.copies import Copies
+from tenure.repositories.environments import Environments
 from tenure.repositories.patches import SharedPatches
+from tenure.repositories.project_tests import ProjectTests
 from tenure.repositories.workspaces import Workspaces
 from tenure.roles.registry import load_roles
-from tenure.sandbox.base import Sandbox, SandboxError
+from tenure.sandbox.base import SandboxError
 from tenure.sandbox.choice import make_sandbox
+from tenure.sandbox.engine import ContainedSandbox
 from tenure.settings import Settings, describe_settings_error
 from tenure.settings.home import HomeSettings
 from tenure.settings.models import ChatModelSettings
@@ -187,7 +191,7 @@ def collect_activities(*objects: object) -> list[Callable[..., Any]]:
     return [method for method in methods if hasattr(method, "__temporal_activity_definition")]
 
 
-async def find_usable_sandbox(settings: SandboxSettings) -> Sandbox | None:
+async def find_usable_sandbox(settings: SandboxSettings) -> ContainedSandbox | None:
     """Return the sandbox of this machine, or log the reason and return None if its self-test fails."""
     try:
         box = make_sandbox(settings)
@@ -212,6 +216,14 @@ def make_workspaces(settings: HomeSettings, knowledge: "KnowledgeBase", store: F
     home = settings.owner_home
     patches = SharedPatches(store) if store else Deferred(lambda: knowledge.patches).proxy
     return Workspaces(home, patches, Copies(home / "repositories", store))
+
+
+def make_command_activities(
+    settings: SandboxSettings, box: ContainedSandbox, workspaces: Workspaces
+) -> CommandActivities:
+    """Return the activities on commands in the workspaces of an owner."""
+    environments = Environments(settings.owner_home, box, workspaces, settings.setup_variables)
+    return CommandActivities(box, workspaces, environments, ProjectTests(box, workspaces, environments))
 
 
 def _prepare_archiver(client: Client, knowledge: "KnowledgeBase") -> Archiver:
@@ -472,6 +484,7 @@ async def _serve_programs(
                 activities=collect_activities(
                     SandboxActivities(box, own.owner_home / "artifacts", store, roots),
                     WorkspaceActivities(workspaces, roots, guard),
+                    make_command_activities(own, box, workspaces),
                 ),
                 max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
                 graceful_shutdown_timeout=choose_shutdown_timeout(own, SANDBOX_QUEUE),

@@ -36,6 +36,7 @@ from tenure.contracts.coding.repositories import (
     ProjectTest,
     ProjectTestReport,
     ProjectTestRequest,
+    TestOutcome,
     Workspace,
 )
 from tenure.contracts.sandbox import ProofLevel
@@ -43,7 +44,7 @@ from tenure.repositories.environments import Environments
 from tenure.repositories.junit import parse_junit_report
 from tenure.repositories.locks import run_to_end
 from tenure.repositories.observations import bound_text, show_end, show_outcome
-from tenure.repositories.workspaces import PatchStore, Workspaces
+from tenure.repositories.workspaces import Workspaces
 from tenure.sandbox.base import CommandOutcome, FolderCommand, Sandbox
 from tenure.sandbox.folders import delete_file, place_file, read_file
 
@@ -62,6 +63,7 @@ _USAGE_ERROR: Final = 4
 _NO_TESTS: Final = 5
 """Exit code of pytest if no test was selected."""
 _NOT_FOUND: Final = (126, 127)
+_OUTCOMES: Final[tuple[TestOutcome, ...]] = ("passed", "failed", "error", "skipped")
 # Errors of tests that look for a network: of Python, Node, Go, curl and Git.
 _NETWORK: Final = re.compile(
     r"Name or service not known|Temporary failure in name resolution|Network is unreachable|getaddrinfo|ENOTFOUND"
@@ -78,11 +80,10 @@ class ProjectTests:
         sandbox: sandbox of commands.
         workspaces: files of states.
         environments: environments of projects.
-        store: place of the lists of passed tests.
     """
 
-    def __init__(self, sandbox: Sandbox, workspaces: Workspaces, environments: Environments, store: PatchStore) -> None:
-        self._sandbox, self._workspaces, self._environments, self._store = sandbox, workspaces, environments, store
+    def __init__(self, sandbox: Sandbox, workspaces: Workspaces, environments: Environments) -> None:
+        self._sandbox, self._workspaces, self._environments = sandbox, workspaces, environments
 
     async def run(self, request: ProjectTestRequest) -> ProjectTestReport:
         """Run tests and return their results.
@@ -204,7 +205,7 @@ class ProjectTests:
     async def _save(self, request: ProjectTestRequest, passed: Sequence[str]) -> str:
         content = "\n".join(passed).encode()
         digest = hashlib.sha256(content).hexdigest()
-        await run_to_end(partial(self._store.save_patch, request.workspace.run, digest, content))
+        await run_to_end(partial(self._workspaces.patches.save_patch, request.workspace.run, digest, content))
         return digest
 
     async def _compare(
@@ -213,7 +214,7 @@ class ProjectTests:
         """Return the tests of the baseline that did not pass now, and the number of those that did."""
         if not request.baseline:
             return [], 0
-        content = await asyncio.to_thread(self._store.load_patch, request.workspace.run, request.baseline)
+        content = await asyncio.to_thread(self._workspaces.patches.load_patch, request.workspace.run, request.baseline)
         earlier = [] if content is None else content.decode().split("\n")
         by_id = {test.id: test for test in tests}
         if request.ids:
@@ -320,8 +321,8 @@ def _find_proof(plan: TestPlan, parsed: ParsedReport, error: str) -> ProofLevel:
     return "tests_in_same_process" if plan.runner in ("pytest", "unittest") and parsed.tests else "exit_code"
 
 
-def _summarize(counts: Mapping[str, int], error: str, outcome: CommandOutcome) -> str:
-    parts = [f"{counts[kind]:,} {kind}" for kind in ("passed", "failed", "error", "skipped") if counts.get(kind)]
+def _summarize(counts: Mapping[TestOutcome, int], error: str, outcome: CommandOutcome) -> str:
+    parts = [f"{counts[kind]:,} {kind}" for kind in _OUTCOMES if counts.get(kind)]
     text = ", ".join(parts) or show_outcome(outcome)
     return f"{text}; {error}" if error else text
 

@@ -103,7 +103,7 @@ class Workspaces:
     """
 
     def __init__(self, home: Path, patches: PatchStore, copies: Copies) -> None:
-        self._folder, self._patches, self.copies = home.resolve() / "workspaces", patches, copies
+        self._folder, self.patches, self.copies = home.resolve() / "workspaces", patches, copies
 
     @asynccontextmanager
     async def open(self, workspace: Workspace, *, read_only: bool = False) -> AsyncIterator[Path]:
@@ -152,7 +152,7 @@ class Workspaces:
             recorded = record_changes(own, folder.files, workspace.commit)
             digest = hashlib.sha256(recorded.patch).hexdigest() if recorded.patch else ""
             if digest and digest != workspace.patch:
-                self._patches.save_patch(workspace.run, digest, recorded.patch)
+                self.patches.save_patch(workspace.run, digest, recorded.patch)
             state = workspace.model_copy(update={"patch": digest})
             self._mark(folder, state, recorded.tree)
             return RecordedState(state, recorded.files, recorded.left_out)
@@ -263,7 +263,7 @@ class Workspaces:
     def _load(self, workspace: Workspace) -> bytes:
         if not workspace.patch:
             return b""
-        patch = self._patches.load_patch(workspace.run, workspace.patch)
+        patch = self.patches.load_patch(workspace.run, workspace.patch)
         if patch is None or hashlib.sha256(patch).hexdigest() != workspace.patch:
             raise StateLost(f"patch {workspace.patch[:12]} of run {workspace.run} is not stored, or damaged")
         return patch

@@ -30,6 +30,7 @@ from workflows.runtime.task_queues import (
 
 with workflow.unsafe.imports_passed_through():
     from activities.archive import ArchiveActivities
+    from activities.commands import CommandActivities
     from activities.knowledge import KnowledgeActivities
     from activities.mcp import McpActivities
     from activities.notifications import NotificationActivities
@@ -177,7 +178,16 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             WorkspaceActivities.close_workspace,
         ),
     ),
-    (_config(SANDBOX_QUEUE, timedelta(hours=1)), (WorkspaceActivities.open_repository,)),
+    (
+        _config(SANDBOX_QUEUE, timedelta(hours=1)),
+        (
+            WorkspaceActivities.open_repository,
+            CommandActivities.set_up_environment,
+            CommandActivities.run_command,
+            CommandActivities.run_project_tests,
+            CommandActivities.run_project_checks,
+        ),
+    ),
     (
         _config(TENURE_QUEUE, timedelta(minutes=5)),
         (ReportActivities.assemble_report, ReportActivities.compare_reports),
@@ -222,6 +232,10 @@ _KINDS: dict[Callable[..., Any], CallKind] = {
     SandboxActivities.run_program: "program",
     SandboxActivities.repair_program: "program",
     SandboxActivities.run_tests: "program",
+    CommandActivities.set_up_environment: "program",
+    CommandActivities.run_command: "program",
+    CommandActivities.run_project_tests: "program",
+    CommandActivities.run_project_checks: "program",
 }
 """Subjects of activities that are no role, for the trace; every other one is of the kind `other`."""
 
