@@ -19,6 +19,7 @@ def build_web_scope(request: StartRequest, settings: WebSettings) -> WebScope | 
         InvalidRequest: a web option is given without the web, or a domain is invalid.
     """
     local = request.docs or request.corpora or request.databases or request.mode == "code" or request.tests
+    local = local or request.repo
     wanted = request.web if request.web is not None else settings.web and not local
     if not wanted:
         for field in ("providers", "domains", "since", "pages"):
