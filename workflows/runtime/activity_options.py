@@ -30,6 +30,8 @@ from workflows.runtime.task_queues import (
 
 with workflow.unsafe.imports_passed_through():
     from activities.archive import ArchiveActivities
+    from activities.code_index import CodeIndexActivities
+    from activities.commands import CommandActivities
     from activities.knowledge import KnowledgeActivities
     from activities.mcp import McpActivities
     from activities.notifications import NotificationActivities
@@ -37,6 +39,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.sandbox import SandboxActivities
     from activities.tools import ToolActivities
     from activities.web import BrowserActivities, WebActivities
+    from activities.workspaces import WorkspaceActivities
     from tenure.algorithms.control import budget
     from tenure.contracts.research.trace import CallKind
     from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS, MAX_MODEL_TIMEOUT_SECONDS
@@ -105,6 +108,22 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             KnowledgeActivities.store_memories,
         ),
     ),
+    (
+        _config(SEARCH_QUEUE, timedelta(minutes=5)),
+        (
+            WorkspaceActivities.read_lines,
+            WorkspaceActivities.list_files,
+            WorkspaceActivities.edit_files,
+            WorkspaceActivities.build_patch,
+            WorkspaceActivities.close_workspace,
+            CodeIndexActivities.search_code,
+            CodeIndexActivities.map_repository,
+        ),
+    ),
+    (
+        _config(INGEST_QUEUE, timedelta(minutes=30)),
+        (WorkspaceActivities.open_repository, CodeIndexActivities.index_repository),
+    ),
     (_config(SEARCH_QUEUE, timedelta(minutes=30)), (KnowledgeActivities.query_tables,)),
     (_config(SEARCH_QUEUE, timedelta(minutes=15)), (KnowledgeActivities.read_pages,)),
     (
@@ -163,6 +182,9 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             SandboxActivities.run_tests,
             SandboxActivities.run_program,
             SandboxActivities.repair_program,
+            CommandActivities.set_up_environment,
+            CommandActivities.run_command,
+            CommandActivities.run_project_tests,
         ),
     ),
     (
@@ -209,6 +231,9 @@ _KINDS: dict[Callable[..., Any], CallKind] = {
     SandboxActivities.run_program: "program",
     SandboxActivities.repair_program: "program",
     SandboxActivities.run_tests: "program",
+    CodeIndexActivities.search_code: "search",
+    CommandActivities.run_command: "program",
+    CommandActivities.run_project_tests: "program",
 }
 """Subjects of activities that are no role, for the trace; every other one is of the kind `other`."""
 

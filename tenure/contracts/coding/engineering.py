@@ -61,9 +61,12 @@ class RepositoryState(Contract):
     opened: OpenedRepository
     workspace: Workspace
     environment: Environment = Environment()
-    can_run: bool = False
-    """Whether commands can be run."""
+    problem: str = ""
+    """Why no command can be run; empty if they can."""
+    beginning: str = ""
+    """How commands are run, as far as it was known at the first answer."""
     map: str = ""
+    """Map at the first answer; both stay, so that the beginning of the conversation does."""
     baseline: ProjectTestReport | None = None
     """Results of the tests of the commit; None if they have not run."""
     summary: str = ""

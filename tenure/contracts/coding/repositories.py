@@ -254,6 +254,8 @@ class ProjectTestRequest(Contract):
     """Tests or files of tests to run; empty for all."""
     original_tests: bool = False
     """Whether files of tests are those of the commit, whatever the patch changes in them."""
+    original_code: bool = False
+    """Whether all files but those of tests are those of the commit, so that new tests show the fault."""
     hidden: tuple[tuple[str, str], ...] = ()
     """Paths and contents of files of tests that are added for this run only, and that the model never reads."""
     limits: SandboxLimits = SandboxLimits(wall_seconds=900, cpu_seconds=900, memory_mib=4096, processes=512)
