@@ -187,6 +187,18 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             CommandActivities.run_project_tests,
         ),
     ),
+    # On the queue of programs: workspaces and commands share the disk of a machine.
+    (
+        _config(SANDBOX_QUEUE, timedelta(minutes=10)),
+        (
+            WorkspaceActivities.read_lines,
+            WorkspaceActivities.list_files,
+            WorkspaceActivities.edit_files,
+            WorkspaceActivities.build_patch,
+            WorkspaceActivities.close_workspace,
+        ),
+    ),
+    (_config(SANDBOX_QUEUE, timedelta(hours=1)), (WorkspaceActivities.open_repository,)),
     (
         _config(TENURE_QUEUE, timedelta(minutes=5)),
         (ReportActivities.assemble_report, ReportActivities.compare_reports),
