@@ -18,7 +18,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.coding.repository_actions import CHANGING, ActionOutcome, ActionRunner
 from workflows.coding.repository_people import ask_person, request_approval
-from workflows.coding.repository_preparation import Preparation
+from workflows.coding.repository_preparation import NO_SANDBOX, Preparation
 from workflows.coding.repository_result import build_draft, locate_places
 from workflows.coding.repository_verification import verify_change
 from workflows.runtime.clients import ActivityClients
@@ -40,6 +40,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.coding.repositories import OpenRequest, Patch, RepositoryStep
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.run.run import RunPhase
+    from tenure.contracts.sandbox import SandboxSelfTest
     from tenure.roles.coding import repository_engineer
     from tenure.roles.coding.repository_engineer import (
         NO_ACTION,
@@ -84,11 +85,14 @@ class RepositoryWorkflow(ControllableWorkflow):
         """Feedback that was the reply to a question, which the model reads as its result."""
         self.cancelled = False
         self.main: asyncio.Task[None] | None = None
+        self.checking: asyncio.Task[SandboxSelfTest | None] | None = None
         self.preparation: Preparation | None = None
         self.patch: Patch | None = None
         self.places: tuple[str, ...] = ()
         self.end_reason = ""
         self.failure = ""
+        self.problem = ""
+        """Why no worker can work in a repository; empty if one does."""
 
     @workflow.run
     async def run(self, request: RepositoryRequest) -> ReportDraft:
@@ -101,7 +105,7 @@ class RepositoryWorkflow(ControllableWorkflow):
         except (asyncio.CancelledError, ActivityError) as error:
             # A cancelled activity that was waited for directly ends in an error of its own kind.
             if not (self.cancelled and is_cancelled_exception(error)):
-                if is_cancelled_exception(error) or self.state is None:
+                if is_cancelled_exception(error):
                     await self.clients.progress.fail()
                     raise
                 self.failure = describe_failure(error)  # the changes so far are delivered
@@ -122,7 +126,8 @@ class RepositoryWorkflow(ControllableWorkflow):
     # The phases
 
     async def _execute_phases(self) -> None:
-        state = await self._open()
+        if (state := await self._open()) is None:
+            return
         await self._prepare(state)
         self._report_phase("locate")
         while not (reason := self._stop_reason()):
@@ -143,15 +148,23 @@ class RepositoryWorkflow(ControllableWorkflow):
         elif workspace.patch != self._get_state().proved_patch:
             await self._verify()
 
-    async def _open(self) -> RepositoryState:
-        """Copy the commit to a private place, unless an earlier history has done so."""
+    async def _open(self) -> RepositoryState | None:
+        """Copy the commit to a private place, unless an earlier history has done so; None if no worker can."""
         if self.state is not None:
             return self.state
         self._report_phase("prepare", f"opening {self.request.task.source.path}")
-        request = OpenRequest(run=self.request.run, source=self.request.task.source)
-        opened = await self.clients.execute_activity(
-            WorkspaceActivities.open_repository, request, summary=request.source.path
-        )
+        task = self.request.task
+        request = OpenRequest(run=self.request.run, source=task.source, web=task.web)
+        activity = WorkspaceActivities.open_repository
+        opening = asyncio.create_task(self.clients.execute_activity(activity, request, summary=task.source.path))
+        self.checking = checking = asyncio.create_task(self.clients.sandbox.check())
+        # The same workers open repositories: without one, it would wait for ever.
+        await workflow.wait_condition(lambda: opening.done() or checking.done())
+        if not opening.done() and not ((box := checking.result()) and box.usable):
+            opening.cancel()
+            self.problem = box.message if box else NO_SANDBOX
+            return None
+        opened = await opening
         state = RepositoryState(opened=opened, workspace=opened.workspace, notes=opened.notes)
         self.state = state
         commit = opened.workspace.commit
@@ -161,7 +174,7 @@ class RepositoryWorkflow(ControllableWorkflow):
 
     async def _prepare(self, state: RepositoryState) -> None:
         """Start what can run beside the conversation, and wait briefly for its beginning."""
-        prepared = Preparation(self.clients, self.request, state.opened.workspace, self._allow_network)
+        prepared = Preparation(self.clients, self.request, state.opened.workspace, self._allow_network, self.checking)
         self.preparation = prepared
         if state.answers:
             prepared.restore(state.environment, state.problem, state.map, state.baseline)

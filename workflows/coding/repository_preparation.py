@@ -54,10 +54,15 @@ class Preparation:
         request: RepositoryRequest,
         workspace: Workspace,
         allow_network: Callable[[str], Awaitable[bool]],
+        checking: "asyncio.Task[SandboxSelfTest | None] | None",
     ) -> None:
-        """Prepare a state without changes; `allow_network` asks a person for a set-up command."""
+        """Prepare a state without changes.
+
+        `allow_network` asks a person for a set-up command; `checking` is the check of the sandbox, which an earlier
+        history has made otherwise.
+        """
         self._clients, self._request, self._workspace = clients, request, workspace
-        self._allow_network = allow_network
+        self._allow_network, self._checking = allow_network, checking
         self.environment = Environment()
         self.problem = ""
         """Why no command can be run; empty if they can, or if it is not known yet."""
@@ -159,8 +164,8 @@ class Preparation:
 
     async def _set_up(self) -> None:
         """Find or install the environment of commands, with the network if a person allows it."""
-        checking = self._clients.sandbox.check()
-        box: SandboxSelfTest | None = await self._try(checking, "The sandbox could not be checked")
+        assert self._checking, "the set-up runs in the history that has opened the repository"
+        box: SandboxSelfTest | None = await self._try(self._checking, "The sandbox could not be checked")
         if box is None or not box.usable:
             self._refuse_commands(box.message if box else NO_SANDBOX)
             return
@@ -203,6 +208,8 @@ class Preparation:
         place = await self.prepare_commands()
         if place.problem or not place.environment.test:
             return
+        # A worker runs two of these activities at a time, and the model is reading meanwhile.
+        await self._wait_for("map")
         request = ProjectTestRequest(workspace=self._workspace, environment=place.environment)
         testing = self._clients.sandbox.run_project_tests(request, summary="before the change")
         self.baseline = await self._try(testing, "The tests of the commit could not be run")

@@ -30,8 +30,6 @@ MAX_PLACES = 20
 # "src/a.py:12", "src/a.py:12-40 parse", "12: src/a.py" is none
 _PLACE = re.compile(r"[^\s:]+\.\w+:\d+[^\n]{0,160}")
 
-OPENING_FAILED = "The repository could not be opened"
-
 
 async def locate_places(work: "RepositoryWorkflow", workspace: Workspace) -> tuple[str, ...]:
     """Return the places that concern the task: files of failing tests, and what a search finds."""
@@ -55,7 +53,8 @@ def _list_failing(report: ProjectTestReport | None) -> Iterable[str]:
 def build_draft(work: "RepositoryWorkflow") -> ReportDraft:
     """Return the draft of the report with the change as far as it is made."""
     request, state, patch = work.request, work.state, work.patch
-    assert state is not None, "the repository is open"
+    if state is None:
+        return _build_unopened(work)
     report = state.report
     proof = state.proof if patch and state.proved_patch == patch.workspace.patch else None
     change = RepositoryChange(
@@ -83,6 +82,25 @@ def build_draft(work: "RepositoryWorkflow") -> ReportDraft:
         fallbacks=tuple(work.clients.record.fallbacks),
         notes=tuple(dict.fromkeys(state.notes)),
         status=_choose_status(work, change),
+    )
+
+
+def _build_unopened(work: "RepositoryWorkflow") -> ReportDraft:
+    """Return the draft of a run that could not open its repository."""
+    status: ResultStatus = "cancelled" if work.cancelled else "unsupported" if work.problem else "failed"
+    reasons = {
+        "cancelled": "Ended because a person cancelled the run.",
+        "unsupported": f"Ended because no worker can work in a repository: {work.problem}",
+        "failed": f"Ended because the repository cannot be opened: {work.failure}",
+    }
+    return ReportDraft(
+        id=work.request.run,
+        mode="CODE",
+        question=work.request.question,
+        title=programs.format_title(work.request.question),
+        decisions=(reasons[status],),
+        feedback=_build_feedback_records(work),
+        status=status,
     )
 
 

@@ -108,22 +108,6 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             KnowledgeActivities.store_memories,
         ),
     ),
-    (
-        _config(SEARCH_QUEUE, timedelta(minutes=5)),
-        (
-            WorkspaceActivities.read_lines,
-            WorkspaceActivities.list_files,
-            WorkspaceActivities.edit_files,
-            WorkspaceActivities.build_patch,
-            WorkspaceActivities.close_workspace,
-            CodeIndexActivities.search_code,
-            CodeIndexActivities.map_repository,
-        ),
-    ),
-    (
-        _config(INGEST_QUEUE, timedelta(minutes=30)),
-        (WorkspaceActivities.open_repository, CodeIndexActivities.index_repository),
-    ),
     (_config(SEARCH_QUEUE, timedelta(minutes=30)), (KnowledgeActivities.query_tables,)),
     (_config(SEARCH_QUEUE, timedelta(minutes=15)), (KnowledgeActivities.read_pages,)),
     (
@@ -182,9 +166,6 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             SandboxActivities.run_tests,
             SandboxActivities.run_program,
             SandboxActivities.repair_program,
-            CommandActivities.set_up_environment,
-            CommandActivities.run_command,
-            CommandActivities.run_project_tests,
         ),
     ),
     # On the queue of programs: workspaces and commands share the disk of a machine.
@@ -196,9 +177,21 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             WorkspaceActivities.edit_files,
             WorkspaceActivities.build_patch,
             WorkspaceActivities.close_workspace,
+            CodeIndexActivities.search_code,
+            CodeIndexActivities.map_repository,
         ),
     ),
-    (_config(SANDBOX_QUEUE, timedelta(hours=1)), (WorkspaceActivities.open_repository,)),
+    (
+        _config(SANDBOX_QUEUE, timedelta(hours=1)),
+        (
+            WorkspaceActivities.open_repository,
+            CodeIndexActivities.index_repository,
+            CommandActivities.set_up_environment,
+            CommandActivities.run_command,
+            CommandActivities.run_project_tests,
+            CommandActivities.run_project_checks,
+        ),
+    ),
     (
         _config(TENURE_QUEUE, timedelta(minutes=5)),
         (ReportActivities.assemble_report, ReportActivities.compare_reports),
@@ -244,8 +237,10 @@ _KINDS: dict[Callable[..., Any], CallKind] = {
     SandboxActivities.repair_program: "program",
     SandboxActivities.run_tests: "program",
     CodeIndexActivities.search_code: "search",
+    CommandActivities.set_up_environment: "program",
     CommandActivities.run_command: "program",
     CommandActivities.run_project_tests: "program",
+    CommandActivities.run_project_checks: "program",
 }
 """Subjects of activities that are no role, for the trace; every other one is of the kind `other`."""
 

@@ -25,6 +25,8 @@ class RepositoryTask(Contract):
     """Command that runs the tests; None to find one."""
     allow_network: bool = False
     """Whether the setup may use the network."""
+    web: bool = False
+    """Whether the repository may be fetched from a server."""
     approve: ApprovalStep | None = None
     """Step before which a person is asked; None for no question."""
 

@@ -40,6 +40,7 @@ def build_repository_task(request: StartRequest, *, reads_web: bool) -> Reposito
         setup=request.setup,
         test=request.test,
         allow_network=request.allow_setup,
+        web=reads_web,
         approve=request.approve,
     )
 
