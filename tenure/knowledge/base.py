@@ -14,6 +14,7 @@ from tenure.knowledge.ingestion.results import StoredResults
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.memory.memories import Memories
 from tenure.knowledge.pages.cache import PageCache
+from tenure.knowledge.patches import StoredPatches
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.search.reranking import Reranker
 from tenure.knowledge.search.retrieval import Retrieval
@@ -63,6 +64,7 @@ class KnowledgeBase:
         self.pages = PageCache(store)
         self.runs = ArchivedRuns(store)
         self.answers = AnswerCache(store, timedelta(days=settings.answer_cache_days), answer_cipher)
+        self.patches = StoredPatches(store, answer_cipher)
         self.maintenance = Maintenance(store, settings)
 
     def load_store_stats(self) -> StoreStats:

@@ -27,6 +27,7 @@ READINGS = "readings"
 MEMORY_USES = "memory_uses"
 RUNS = "runs"
 ANSWERS = "answers"
+PATCHES = "patches"
 
 
 class FilterColumn(NamedTuple):
@@ -251,6 +252,16 @@ ANSWERS_SCHEMA = pa.schema(
     ]
 )
 
+PATCHES_SCHEMA = pa.schema(
+    [
+        _key_field("key"),  # hash of run and patch
+        pa.field("run", pa.string(), nullable=False),
+        pa.field("created_at", pa.string(), nullable=False),  # ISO 8601 in UTC
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("patch", pa.large_binary(), nullable=False),  # encrypted if there are keys
+    ]
+)
+
 RUNS_SCHEMA = pa.schema(
     [
         _key_field("execution"),  # id of the execution that ended the run
@@ -283,6 +294,7 @@ SCHEMAS = {
     MEMORY_USES: MEMORY_USES_SCHEMA,
     RUNS: RUNS_SCHEMA,
     ANSWERS: ANSWERS_SCHEMA,
+    PATCHES: PATCHES_SCHEMA,
 }
 """Schema of every table except those of chunks and memories, by name."""
 
