@@ -8,15 +8,18 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, Literal, NamedTuple
 
 from tenure.contracts.coding.repositories import ChangedFile
 from tenure.repositories.errors import RepositoryRefused
-from tenure.repositories.git import Git, GitFailed
+from tenure.repositories.git import Git, GitFailed, initialize
 from tenure.repositories.tree import MAX_TEXT_BYTES
 
-MAX_PATCH_BYTES: Final = 32_000_000
-"""Maximum size of a patch; those of SWE-bench have at most some hundred kilobytes."""
+MAX_PATCH_BYTES: Final = 1_000_000
+"""Maximum size of a patch: it is sent as one payload, of which the server accepts 2 MB."""
+MAX_NEW_BYTES: Final = 500_000
+"""Maximum size of all new files of one action; the largest of the others are products of a command, such as reports."""
 MAX_CHANGED_FILE_BYTES: Final = 64_000_000
 """Maximum size of a changed file of the commit."""
 MAX_ENTRIES: Final = 500_000
@@ -24,6 +27,7 @@ MAX_ENTRIES: Final = 500_000
 _BINARY_BYTES: Final = 8_000
 """Bytes from the beginning of a file in which NUL marks a binary file for Git."""
 _DIFF: Final = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+_PATCH: Final = (*_DIFF, "-p", "--binary", "--full-index")
 _STATUS: Final[dict[str, Literal["added", "changed", "deleted"]]] = {"A": "added", "D": "deleted"}
 
 
@@ -97,15 +101,24 @@ def record_changes(git: Git, folder: Path, commit: str) -> Recorded:
     removed = clean_files(folder)
     left_out = [f"{path}: no file, folder or link, or a Git repository; removed" for path in removed]
     try:
-        chosen = []
+        chosen, new = [], []
         listed = git.run("ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard")
         for record in dict.fromkeys(listed.split(b"\0")):
             if not record:
                 continue
             tag, name = record[:1], record[2:]
-            reason = _find_fault(folder, name) if tag == b"?" else _check_tracked(folder, name)
-            if reason:
+            if tag != b"?":
+                _check_tracked(folder, name)
+                chosen.append(name)
+            elif reason := _find_fault(folder, name):
                 left_out.append(f"{os.fsdecode(name)}: {reason}")
+            else:
+                new.append(name)
+        room = MAX_NEW_BYTES
+        for name in sorted(new, key=lambda name: os.lstat(folder / os.fsdecode(name)).st_size):
+            room -= os.lstat(folder / os.fsdecode(name)).st_size
+            if room < 0:
+                left_out.append(f"{os.fsdecode(name)}: new, and all new files exceed {MAX_NEW_BYTES:,} bytes")
             else:
                 chosen.append(name)
         if chosen:
@@ -118,13 +131,34 @@ def record_changes(git: Git, folder: Path, commit: str) -> Recorded:
 
 def _compare(git: Git, commit: str, tree: str, left_out: tuple[str, ...]) -> Recorded:
     """Return the changes of a tree against a commit."""
-    patch = git.run(*_DIFF, "-p", "--binary", "--full-index", commit, tree)
+    patch = git.run(*_PATCH, commit, tree)
+    try:
+        patch.decode()
+    except UnicodeDecodeError:
+        patch = _encode_binary(git, commit, tree)
     if len(patch) > MAX_PATCH_BYTES:
         raise RepositoryRefused(
             f"the changes make a patch of {len(patch) / 1e6:.0f} MB; at most {MAX_PATCH_BYTES / 1e6:.0f} MB are kept"
         )
     files = list_changes(git, commit, tree) if patch else ()
     return Recorded(tree, patch, files, left_out)
+
+
+def _encode_binary(git: Git, commit: str, tree: str) -> bytes:
+    """Return a patch in which files that are no UTF-8 are binary, so that it is text for everyone who transports it."""
+    pieces = []
+    with TemporaryDirectory(prefix="tenure-git-") as place:
+        object_format = "sha256" if len(commit) == 64 else "sha1"
+        binary = initialize(Path(place), object_format, "* -diff\n")
+        other = Git(binary.folder, alternates=(*filter(None, (git.objects,)), *git.alternates))
+        for file in list_changes(git, commit, tree):
+            piece = git.run(*_PATCH, commit, tree, "--", file.path)
+            try:
+                piece.decode()
+            except UnicodeDecodeError:
+                piece = other.run(*_PATCH, commit, tree, "--", file.path)
+            pieces.append(piece)
+    return b"".join(pieces)
 
 
 def list_changes(git: Git, commit: str, tree: str) -> tuple[ChangedFile, ...]:
@@ -163,14 +197,13 @@ def _find_fault(folder: Path, name: bytes) -> str:
         return "new and binary" if b"\0" in file.read(_BINARY_BYTES) else ""
 
 
-def _check_tracked(folder: Path, name: bytes) -> str:
+def _check_tracked(folder: Path, name: bytes) -> None:
     """Refuse a changed file of the commit that is too large to be stored."""
     path = folder / os.fsdecode(name)
     size = 0 if path.is_symlink() or not path.is_file() else path.stat().st_size
     if size > MAX_CHANGED_FILE_BYTES:
         shown = os.fsdecode(name)
         raise RepositoryRefused(f"{shown} has grown to {size:,} bytes; at most {MAX_CHANGED_FILE_BYTES:,} are kept")
-    return ""
 
 
 def apply_patch(git: Git, commit: str, patch: bytes, index: Path) -> str:

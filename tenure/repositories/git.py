@@ -20,6 +20,7 @@ from tenure.repositories.errors import RepositoryRefused, RepositoryUnavailable
 DEFAULT_SECONDS: Final = 300.0
 """Time of one command; a check-out of 200,000 files takes a minute on a slow disk."""
 MAX_ERROR_CHARS: Final = 300
+MAX_SHOWN_PATHS: Final = 5
 
 _ATTRIBUTES: Final = "* -text !eol -ident -filter -working-tree-encoding !diff !merge\n"
 """Attributes that override those of the repository: no conversion of contents, and no own rule for binary data."""
@@ -168,7 +169,7 @@ def find_git() -> str:
     return found
 
 
-def initialize(folder: Path, object_format: str = "sha1") -> Git:
+def initialize(folder: Path, object_format: str = "sha1", attributes: str = _ATTRIBUTES) -> Git:
     """Create a folder of Git without the templates of the system, and return it."""
     for name in ("objects/pack", "objects/info", "refs/heads", "refs/tags", "info"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -176,7 +177,7 @@ def initialize(folder: Path, object_format: str = "sha1") -> Git:
     if object_format == "sha1":
         version, extensions = "0", ""
     (folder / "config").write_text(f"[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extensions}")
-    (folder / "info" / "attributes").write_text(_ATTRIBUTES)
+    (folder / "info" / "attributes").write_text(attributes)
     (folder / "info" / "excluded").write_text("\n".join(_EXCLUDED) + "\n")
     # Last: a folder with this file is complete.
     (folder / "HEAD").write_text("ref: refs/heads/none\n")
@@ -186,6 +187,16 @@ def initialize(folder: Path, object_format: str = "sha1") -> Git:
 def split_records(output: bytes) -> Sequence[str]:
     """Return the records of an output that are ended by NUL; names need not be valid text."""
     return [os.fsdecode(record) for record in output.split(b"\0") if record]
+
+
+def show_paths(paths: Sequence[str]) -> str:
+    """Return the first paths, with unprintable characters escaped."""
+    shown = ", ".join(
+        "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in path)[:200]
+        for path in paths[:MAX_SHOWN_PATHS]
+    )
+    more = len(paths) - MAX_SHOWN_PATHS
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def _quote(path: Path) -> str:

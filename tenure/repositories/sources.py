@@ -13,10 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tenure.repositories.errors import RepositoryRefused
-from tenure.repositories.git import Git, GitFailed, initialize
+from tenure.repositories.errors import RepositoryRefused, RepositoryUnavailable
+from tenure.repositories.git import Git, GitFailed, initialize, show_paths, split_records
 
 MAX_ALTERNATES: Final = 20
+_STATUS_SECONDS: Final = 20.0
 _MAX_POINTER_BYTES: Final = 4_096
 """Maximum size of the small files that lead to other folders; a path has at most 4,096 bytes."""
 
@@ -130,6 +131,24 @@ def resolve_revision(git: Git, revision: str, name: str) -> str:
         if not git.run("for-each-ref", "--count=1"):
             raise RepositoryRefused(f"{name} is an empty repository: it has no commits") from None
     raise RepositoryRefused(f"{name} has no revision {revision!r}") from None
+
+
+def find_uncommitted(found: LocalRepository, source: Git) -> tuple[str, ...]:
+    """Return a note about changes of the working copy that are not committed, or none."""
+    listed = found.git_folder / "index"
+    if found.is_bare or not listed.is_file() or listed.is_symlink():
+        return ()
+    index = source.folder / "index"
+    index.write_bytes(listed.read_bytes())
+    git = source.place(index=index, work_tree=found.top)
+    try:
+        output = git.run(
+            "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all", seconds=_STATUS_SECONDS
+        )
+    except (GitFailed, RepositoryUnavailable) as error:
+        return (f"whether there are changes that are not committed could not be found: {error}",)
+    paths = [record[3:] for record in split_records(output)]
+    return (f"changes that are not committed are not part of the work: {show_paths(paths)}",) if paths else ()
 
 
 def _follow_pointer(file: Path, prefix: str) -> Path:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from tenure.repositories.errors import RepositoryRefused
-from tenure.repositories.git import Git, GitFailed
+from tenure.repositories.git import MAX_SHOWN_PATHS, Git, GitFailed, show_paths
 
 MAX_TREE_BYTES: Final = 1 << 30
 """Maximum size of the files of a commit. Every candidate and every run of tests has a copy of them, so that a
@@ -16,7 +16,6 @@ MAX_TREE_FILES: Final = 200_000
 """Maximum number of files of a commit; the working copy of Linux has 90,000."""
 MAX_TEXT_BYTES: Final = 1_000_000
 """Size from which a file is neither read nor edited nor added to a patch: a person has not written it."""
-_MAX_SHOWN_PATHS: Final = 5
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 _POINTER_BYTES: Final = range(100, 1024)
 """Sizes of pointers to files in LFS; the specification permits at most 1,023 bytes."""
@@ -101,23 +100,23 @@ def check_tree(entries: Sequence[TreeEntry], read: Callable[[Iterable[str]], Seq
     files = [entry for entry in entries if entry.kind == "blob"]
     if submodules := [entry.path for entry in entries if entry.mode == _SUBMODULE]:
         raise RepositoryRefused(
-            f"it has submodules, whose files are not in the repository: {_show_paths(submodules)}. Work in the "
+            f"it has submodules, whose files are not in the repository: {show_paths(submodules)}. Work in the "
             "repository of the submodule, or on a commit without it"
         )
     if wrong := [entry.path for entry in entries if not _is_permitted(entry.path)]:
-        raise RepositoryRefused(f"it has paths that Git does not permit or that are no text: {_show_paths(wrong)}")
+        raise RepositoryRefused(f"it has paths that Git does not permit or that are no text: {show_paths(wrong)}")
     if len(files) > MAX_TREE_FILES:
         raise RepositoryRefused(f"it has {len(files):,} files, and at most {MAX_TREE_FILES:,} are worked on")
     size = sum(entry.size for entry in files)
     if size > MAX_TREE_BYTES:
-        largest = sorted(files, key=lambda entry: -entry.size)[:_MAX_SHOWN_PATHS]
+        largest = sorted(files, key=lambda entry: -entry.size)[:MAX_SHOWN_PATHS]
         raise RepositoryRefused(
             f"its files have {size / 1e9:.1f} GB, and at most {MAX_TREE_BYTES / 1e9:.1f} GB are worked on; the largest "
-            f"are {_show_paths([entry.path for entry in largest])}"
+            f"are {show_paths([entry.path for entry in largest])}"
         )
     if stored := _find_lfs_files(files, read):
         raise RepositoryRefused(
-            f"it has files in Git LFS, of which the repository has pointers only: {_show_paths(stored)}"
+            f"it has files in Git LFS, of which the repository has pointers only: {show_paths(stored)}"
         )
 
 
@@ -135,11 +134,11 @@ def summarize_tree(git: Git, commit: str, entries: Sequence[TreeEntry]) -> TreeS
             lines[language] += added
     notes = []
     if large:
-        notes.append(f"files over {MAX_TEXT_BYTES // 1_000_000} MB, not read or changed: {_show_paths(large)}")
+        notes.append(f"files over {MAX_TEXT_BYTES // 1_000_000} MB, not read or changed: {show_paths(large)}")
     if other := [path for path in binary if path not in large]:
-        notes.append(f"binary files, not read: {_show_paths(other)}")
+        notes.append(f"binary files, not read: {show_paths(other)}")
     if links:
-        notes.append(f"symbolic links, kept and not followed: {_show_paths(links)}")
+        notes.append(f"symbolic links, kept and not followed: {show_paths(links)}")
     return TreeSummary(len(files), sum(sizes.values()), tuple(name for name, _ in lines.most_common()), tuple(notes))
 
 
@@ -186,13 +185,3 @@ def _is_permitted(path: str) -> bool:
     parts = path.split("/")
     is_text = not any("\ud800" <= character <= "\udfff" for character in path)
     return is_text and not any(part in ("", ".", "..") or part.casefold() == ".git" for part in parts)
-
-
-def _show_paths(paths: Sequence[str]) -> str:
-    """Return the first paths, with unprintable characters escaped."""
-    shown = ", ".join(
-        "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in path)[:200]
-        for path in paths[:_MAX_SHOWN_PATHS]
-    )
-    more = len(paths) - _MAX_SHOWN_PATHS
-    return f"{shown} and {more:,} more" if more > 0 else shown

@@ -103,7 +103,7 @@ class Workspaces:
     """
 
     def __init__(self, home: Path, patches: PatchStore, copies: Copies) -> None:
-        self._folder, self._patches, self.copies = home.absolute() / "workspaces", patches, copies
+        self._folder, self._patches, self.copies = home.resolve() / "workspaces", patches, copies
 
     @asynccontextmanager
     async def open(self, workspace: Workspace, *, read_only: bool = False) -> AsyncIterator[Path]:
@@ -123,8 +123,12 @@ class Workspaces:
         async with lock_file(folder.path.with_name(f"{folder.path.name}.lock")) as lock:
             await self._prepare(workspace, folder, lock)
             if not read_only:
-                folder.marker.unlink(missing_ok=True)
+                self.expect_changes(workspace)
             yield folder.files
+
+    def expect_changes(self, workspace: Workspace) -> None:
+        """Remove the marker before files change; call it inside of `open` with `read_only`, as `open` without does."""
+        self._locate(workspace).marker.unlink(missing_ok=True)
 
     async def record(self, workspace: Workspace) -> Workspace:
         """Store the patch of what the files hold now, and return the next state; call it inside of `open`.
@@ -179,15 +183,19 @@ class Workspaces:
         Raises:
             StateLost: commit or patch of the state cannot be found.
         """
-        patch = self._load(workspace)
+        patch = await run_to_end(partial(self._load, workspace))
         if not patch:
             return b"", ()
         async with self.open(workspace, read_only=True):
-            folder = self._locate(workspace)
-            git = await self._open_git(workspace, folder)
-            marker = self._read_marker(folder)
-            assert marker is not None, "the files are in this state"
-            return patch, await run_to_end(partial(list_changes, git, workspace.commit, marker.tree))
+            return patch, (await self.describe_changes(workspace)).files
+
+    async def describe_changes(self, workspace: Workspace) -> RecordedState:
+        """Return a state with its changes; call it inside of `open` with `read_only`."""
+        folder = self._locate(workspace)
+        git = await self._open_git(workspace, folder)
+        marker = self._read_marker(folder)
+        assert marker is not None, "the files are in this state"
+        return RecordedState(workspace, await run_to_end(partial(list_changes, git, workspace.commit, marker.tree)), ())
 
     async def open_git(self, workspace: Workspace) -> Git:
         """Return Git with the objects, index and files of a workspace; use it inside of `open`.

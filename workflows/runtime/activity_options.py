@@ -37,6 +37,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.sandbox import SandboxActivities
     from activities.tools import ToolActivities
     from activities.web import BrowserActivities, WebActivities
+    from activities.workspaces import WorkspaceActivities
     from tenure.algorithms.control import budget
     from tenure.contracts.research.trace import CallKind
     from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS, MAX_MODEL_TIMEOUT_SECONDS
@@ -165,6 +166,18 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             SandboxActivities.repair_program,
         ),
     ),
+    # On the queue of programs: workspaces and commands share the disk of a machine.
+    (
+        _config(SANDBOX_QUEUE, timedelta(minutes=10)),
+        (
+            WorkspaceActivities.read_lines,
+            WorkspaceActivities.list_files,
+            WorkspaceActivities.edit_files,
+            WorkspaceActivities.build_patch,
+            WorkspaceActivities.close_workspace,
+        ),
+    ),
+    (_config(SANDBOX_QUEUE, timedelta(hours=1)), (WorkspaceActivities.open_repository,)),
     (
         _config(TENURE_QUEUE, timedelta(minutes=5)),
         (ReportActivities.assemble_report, ReportActivities.compare_reports),

@@ -61,6 +61,8 @@ class OpenRequest(Contract):
 
     run: RunId
     source: RepositorySource
+    web: bool = False
+    """Whether the run may fetch it from a server."""
 
 
 class OpenedRepository(Contract):
