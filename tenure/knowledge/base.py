@@ -6,6 +6,7 @@ from typing import Final
 
 from tenure.contracts.evidence.corpora import CacheStats, StoreStats
 from tenure.knowledge.answers import AnswerCache, AnswerCipher
+from tenure.knowledge.code.index import CodeIndex
 from tenure.knowledge.corpora import Corpora
 from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, EmbeddingCache
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
@@ -64,6 +65,7 @@ class KnowledgeBase:
         self.pages = PageCache(store)
         self.runs = ArchivedRuns(store)
         self.answers = AnswerCache(store, timedelta(days=settings.answer_cache_days), answer_cipher)
+        self.code = CodeIndex(store)
         self.patches = StoredPatches(store, answer_cipher)
         self.maintenance = Maintenance(store, settings)
 
@@ -76,5 +78,6 @@ class KnowledgeBase:
         )
 
     def close(self) -> None:
-        """Stop the processes that parse web pages."""
+        """Stop the processes that parse web pages and source code."""
         self.corpora.close()
+        self.code.close()

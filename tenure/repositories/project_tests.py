@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from tenure.algorithms.coding.code_files import is_test_path
 from tenure.algorithms.coding.test_commands import OUTPUT_NAME, TestPlan, build_pytest_variables, plan_tests
-from tenure.algorithms.coding.test_paths import is_test_path
 from tenure.algorithms.coding.test_reports import (
     ParsedReport,
     merge_tests,
@@ -95,9 +95,12 @@ class ProjectTests:
         """
         if not request.environment.test:
             return _report_error("", "no test command is known: give one")
-        async with self._workspaces.copy(request.workspace) as folder:
-            if request.original_tests:
-                await self._restore_tests(request.workspace, folder)
+        base = request.workspace.model_copy(update={"patch": ""}) if request.original_code else request.workspace
+        async with self._workspaces.copy(base) as folder:
+            if request.original_code:
+                await self._copy_tests(request.workspace, request.workspace, folder)
+            elif request.original_tests:
+                await self._copy_tests(request.workspace, request.workspace.model_copy(update={"patch": ""}), folder)
             for path, content in request.hidden:
                 await run_to_end(partial(place_file, folder, path, content.encode()))
             scripts = await run_to_end(partial(_read_scripts, folder))
@@ -156,14 +159,14 @@ class ProjectTests:
             )
         )
 
-    async def _restore_tests(self, workspace: Workspace, folder: Path) -> None:
-        """Make the files of tests those of the commit."""
+    async def _copy_tests(self, workspace: Workspace, source: Workspace, folder: Path) -> None:
+        """Make the files of tests that a patch changes those of another state."""
         _, changed = await self._workspaces.read_patch(workspace)
         paths = [file.path for file in changed if is_test_path(file.path)]
         if not paths:
             return
-        async with self._workspaces.copy(workspace.model_copy(update={"patch": ""})) as original:
-            await run_to_end(partial(_restore_files, original, folder, paths))
+        async with self._workspaces.copy(source) as other:
+            await run_to_end(partial(_copy_files, other, folder, paths))
 
     async def _describe(
         self,
@@ -236,13 +239,13 @@ def _read_scripts(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _restore_files(original: Path, folder: Path, paths: Sequence[str]) -> None:
+def _copy_files(source: Path, folder: Path, paths: Sequence[str]) -> None:
     for path in paths:
-        content = read_file(original, path, _MAX_TEST_FILE_BYTES)
+        content = read_file(source, path, _MAX_TEST_FILE_BYTES)
         if content is None:
             delete_file(folder, path)
         else:
-            place_file(folder, path, content, mode=(original / path).stat(follow_symlinks=False).st_mode & 0o777)
+            place_file(folder, path, content, mode=(source / path).stat(follow_symlinks=False).st_mode & 0o777)
 
 
 def _parse(plan: TestPlan, outcome: CommandOutcome, secret: str) -> ParsedReport:

@@ -143,6 +143,7 @@ PURE_LIBRARIES = {
     "Stemmer",
     "idna",
     "markdown_it",
+    "tree_sitter",
 }
 """Third-party packages that compute and nothing else."""
 

@@ -29,6 +29,8 @@ from workflows.runtime.task_queues import (
 )
 
 with workflow.unsafe.imports_passed_through():
+    from activities.code_index import CodeIndexActivities
+
     from activities.archive import ArchiveActivities
     from activities.commands import CommandActivities
     from activities.knowledge import KnowledgeActivities
@@ -176,12 +178,15 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             WorkspaceActivities.edit_files,
             WorkspaceActivities.build_patch,
             WorkspaceActivities.close_workspace,
+            CodeIndexActivities.search_code,
+            CodeIndexActivities.map_repository,
         ),
     ),
     (
         _config(SANDBOX_QUEUE, timedelta(hours=1)),
         (
             WorkspaceActivities.open_repository,
+            CodeIndexActivities.index_repository,
             CommandActivities.set_up_environment,
             CommandActivities.run_command,
             CommandActivities.run_project_tests,
@@ -232,6 +237,7 @@ _KINDS: dict[Callable[..., Any], CallKind] = {
     SandboxActivities.run_program: "program",
     SandboxActivities.repair_program: "program",
     SandboxActivities.run_tests: "program",
+    CodeIndexActivities.search_code: "search",
     CommandActivities.set_up_environment: "program",
     CommandActivities.run_command: "program",
     CommandActivities.run_project_tests: "program",

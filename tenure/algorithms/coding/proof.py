@@ -9,9 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tenure.algorithms.coding.test_paths import is_test_path
 from tenure.contracts.coding.repositories import (
-    ChangedFile,
     CheckReport,
     ProjectTest,
     ProjectTestReport,
@@ -40,11 +38,10 @@ class TestEvidence:
     Args:
         before: tests of the commit on the files of the commit, the whole suite first, then repetitions.
         after: tests of the patch on the files of the patch, the whole suite first, then repetitions.
-        original: tests of the commit on the files of the patch, if the patch changes tests; repetitions too.
-        reproduced: tests that were written for the task, on the files of the commit.
-        files: files of the patch.
+        reproduced: new and changed tests of the patch on the code of the commit, then repetitions.
+        original: tests of the commit on the code of the patch, if the patch changes tests, then repetitions.
+        changed_tests: files of tests that the patch changes.
         targets: tests that the task names, as far as it names any.
-        reproductions: tests that were written for the task.
         checks_before: linters and type checkers on the files of the commit.
         checks_after: the same on the files of the patch.
     """
@@ -53,57 +50,73 @@ class TestEvidence:
 
     before: tuple[ProjectTestReport, ...]
     after: tuple[ProjectTestReport, ...]
-    original: tuple[ProjectTestReport, ...] = ()
     reproduced: tuple[ProjectTestReport, ...] = ()
-    files: tuple[ChangedFile, ...] = ()
+    original: tuple[ProjectTestReport, ...] = ()
+    changed_tests: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
-    reproductions: tuple[str, ...] = ()
     checks_before: CheckReport | None = None
     checks_after: CheckReport | None = None
 
 
 def list_repetitions(evidence: TestEvidence) -> tuple[str, ...]:
     """Return the tests that decide and so have to be repeated on both states, the broken ones first."""
-    lost = [test.id for report in (*evidence.after, *evidence.original) for test in report.lost]
-    before, after = _Runs(evidence.before), _Runs((*evidence.after, *evidence.original))
-    changed = [name for name in before.tests if _is_failure(before.tests[name]) and after.has_passed(name)]
-    return tuple(dict.fromkeys([*lost, *evidence.targets, *changed]))[:MAX_REPEATED]
+    runs = _Comparison(evidence)
+    broken = [test.id for test in runs.list_tests("passing", "failing")]
+    fixed = [test.id for test in runs.list_tests("failing", "passing")]
+    return tuple(dict.fromkeys([*broken, *evidence.targets, *fixed, *runs.list_reproductions()]))[:MAX_REPEATED]
 
 
-def judge(evidence: TestEvidence) -> Proof:
+def judge(
+    before: ProjectTestReport,
+    after: ProjectTestReport,
+    reproduced: ProjectTestReport | None = None,
+    original: ProjectTestReport | None = None,
+    changed_tests: Sequence[str] = (),
+) -> Proof:
+    """Return the verdict on a change by one run of each kind; `TestEvidence` describes them."""
+    return judge_evidence(
+        TestEvidence(
+            before=(before,),
+            after=(after,),
+            reproduced=(reproduced,) if reproduced is not None else (),
+            original=(original,) if original is not None else (),
+            changed_tests=tuple(changed_tests),
+        )
+    )
+
+
+def judge_evidence(evidence: TestEvidence) -> Proof:
     """Return the verdict on a change."""
     runs = _Comparison(evidence)
     broken = runs.list_tests("passing", "failing")
     fixed = runs.list_tests("failing", "passing")
-    failing = runs.list_tests("failing", "failing")
-    reproduced = [name for name in evidence.reproductions if runs.is_reproduced(name)]
-    changed = sorted(file.path for file in evidence.files if file.is_test or is_test_path(file.path))
     proving = [test for test in fixed if runs.is_unchanged_proof(test.id)]
+    reproductions = runs.list_reproductions()
     unmet = [name for name in evidence.targets if runs.find_after(name) != "passing"]
-    unmet += [name for name in evidence.reproductions if runs.find_after(name) == "failing"]
-    notes = _list_notes(evidence, runs, fixed, proving, failing, reproduced, changed, unmet)
+    unmet += [test.id for test in runs.list_new("failing")]
     checks, complaints = compare_checks(evidence.checks_before, evidence.checks_after)
     verdict: Literal["proved", "unproved", "failed", "regressed"]
     if broken:
         verdict = "regressed"
     elif unmet or _stopped_running(evidence):
         verdict = "failed"
-    elif (reproduced or _has_fixed_target(evidence, proving)) and not _find_gap(evidence):
+    elif (reproductions or _has_fixed_target(evidence, proving)) and not _find_gap(evidence):
         verdict = "proved"
     else:
         verdict = "unproved"
+    failing = runs.list_tests("failing", "failing")
     return Proof(
         verdict=verdict,
         fixed=tuple(fixed),
-        failing=tuple(failing),
+        failing=tuple([*failing, *runs.list_new("failing")]),
         broken=tuple(broken),
         flaky=tuple(runs.list_flaky()),
         kept=max((report.kept for report in evidence.after), default=0),
-        changed_tests=tuple(changed),
-        reproduction=", ".join(reproduced),
+        changed_tests=evidence.changed_tests,
+        reproduction=_show(reproductions),
         checks=tuple(checks),
         proof=_find_level(evidence),
-        notes=(*notes, *complaints),
+        notes=(*_list_notes(evidence, fixed, proving, failing, reproductions, unmet), *complaints),
     )
 
 
@@ -127,10 +140,6 @@ class _Runs:
         if len(outcomes) > 1:
             return "flaky"
         return "unknown" if not outcomes else "passing" if True in outcomes else "failing"
-
-    def has_passed(self, name: str) -> bool:
-        """Return whether a test passed once."""
-        return True in self._outcomes.get(name, set())
 
     @property
     def names(self) -> Iterable[str]:
@@ -173,15 +182,15 @@ class _Comparison:
         names = [name for name in self._names if "flaky" in (self.find_before(name), self.find_after(name))]
         return [self._get_test(name, "failing") for name in names]
 
-    def is_reproduced(self, name: str) -> bool:
-        """Return whether a reproduction failed before the change and passes after it."""
-        before = self._reproduced.find(name)
-        before = self.find_before(name) if before == "unknown" else before
-        return before == "failing" and self._after.find(name) == "passing"
+    def list_reproductions(self) -> list[str]:
+        """Return the tests of the patch that fail on the code of the commit and pass on that of the patch."""
+        names = [name for name in self._reproduced.names if self._reproduced.find(name) == "failing"]
+        return [name for name in names if self._after.find(name) == "passing"]
 
-    def has_failed_before(self, name: str) -> bool:
-        """Return whether a reproduction failed before the change."""
-        return "failing" in (self._reproduced.find(name), self.find_before(name))
+    def list_new(self, after: Behaviour) -> list[ProjectTest]:
+        """Return the tests that only the patch has, and that behave in a way."""
+        names = [name for name in self._after.names if self.find_before(name) == "unknown"]
+        return [self._get_test(name, after) for name in names if self._after.find(name) == after]
 
     def is_unchanged_proof(self, name: str) -> bool:
         """Return whether a fixed test passes in the version of the commit."""
@@ -232,26 +241,24 @@ def _find_level(evidence: TestEvidence) -> ProofLevel:
 
 def _list_notes(
     evidence: TestEvidence,
-    runs: _Comparison,
     fixed: Sequence[ProjectTest],
     proving: Sequence[ProjectTest],
     failing: Sequence[ProjectTest],
-    reproduced: Sequence[str],
-    changed: Sequence[str],
+    reproductions: Sequence[str],
     unmet: Sequence[str],
 ) -> list[str]:
     notes = [gap] if (gap := _find_gap(evidence)) else []
-    if changed and not evidence.original:
-        notes.append("the patch changes tests, and those of the commit were not run with it")
-    if only := [test.id for test in fixed if test not in proving]:
+    if evidence.changed_tests and not evidence.original and not evidence.reproduced:
+        notes.append("the patch changes tests, which were not compared with those of the commit")
+    if only := [test.id for test in fixed if test not in proving and test.id not in reproductions]:
         notes.append(f"fixed only in the version of the patch, which changes the tests: {_show(only)}")
     if unmet:
-        notes.append(f"still failing: {_show(unmet)}")
-    if silent := [name for name in evidence.reproductions if not runs.has_failed_before(name)]:
-        notes.append(f"the reproduction did not fail before the change, so that it shows nothing: {_show(silent)}")
+        notes.append(f"failing with the change: {_show(unmet)}")
+    if evidence.reproduced and not reproductions:
+        notes.append("no new test of the patch failed before the change, so that they do not show the fault")
     if failing and not unmet:
         notes.append(f"{len(failing)} tests failed before and still fail")
-    if not fixed and not reproduced and not evidence.reproductions:
+    if not fixed and not reproductions:
         notes.append("no test failed before and passes now, so that no test shows the fault")
     level = _find_level(evidence)
     if level == "tests_in_same_process":

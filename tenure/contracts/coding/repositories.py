@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import Contract, RunId
-from tenure.contracts.run.run import Feedback, PartRequest
+from tenure.contracts.coding.repository_task import RepositorySource as RepositorySource
 from tenure.contracts.sandbox import InnerName, ProofLevel, SandboxLimits
 
 CommitId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
@@ -17,17 +17,6 @@ CommitId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24}
 
 MAX_OBSERVATION_CHARS = 12_000
 """Maximum length of what an action shows: about 3,000 tokens, or 250 lines of code."""
-
-
-class RepositorySource(Contract):
-    """A repository as a person gave it."""
-
-    path: str
-    """Folder on the person's machine, or the URL of a Git server."""
-    revision: str = "HEAD"
-    """Branch, tag or commit that the work starts from."""
-    packed: str = ""
-    """Location of the packed commit in the object store, for workers on other machines; empty without a store."""
 
 
 class Workspace(Contract):
@@ -281,6 +270,8 @@ class ProjectTestRequest(Contract):
     """Tests or files of tests to run; empty for all."""
     original_tests: bool = False
     """Whether files of tests are those of the commit, whatever the patch changes in them."""
+    original_code: bool = False
+    """Whether all files but those of tests are those of the commit, so that new tests show the fault."""
     hidden: tuple[tuple[str, str], ...] = ()
     """Paths and contents of files of tests that are added for this run only, and that the model never reads."""
     baseline: str = ""
@@ -372,20 +363,6 @@ class Proof(Contract):
     proof: ProofLevel = "none"
     notes: tuple[str, ...] = ()
     """Limits of the proof, with the reasons."""
-
-
-class RepositoryRequest(PartRequest):
-    """Start of the work in a repository."""
-
-    source: RepositorySource
-    setup: str | None = None
-    test: str | None = None
-    allow_network: bool = False
-    approve: Literal["", "plan", "patch"] = ""
-    """Step before which a person is asked."""
-    lessons: tuple[str, ...] = ()
-    feedback: tuple[Feedback, ...] = ()
-    preferences: tuple[str, ...] = ()
 
 
 class RepositoryStep(Contract):
