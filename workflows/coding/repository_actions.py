@@ -14,7 +14,6 @@ from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from activities.code_index import CodeIndexActivities
-
     from activities.workspaces import WorkspaceActivities
     from tenure.algorithms.coding.engineer_answer import describe_action
     from tenure.contracts.coding.engineering import ActionKind, EngineerAction

@@ -16,7 +16,6 @@ from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.code_index import CodeIndexActivities
-
     from activities.workspaces import WorkspaceActivities
     from tenure.algorithms.coding.engineer_news import describe_environment, describe_tests
     from tenure.contracts.coding.engineering import RepositoryRequest

@@ -10,7 +10,6 @@ from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.code_index import CodeIndexActivities
-
     from tenure.algorithms.coding import programs
     from tenure.contracts.coding.repositories import (
         ActionResult,

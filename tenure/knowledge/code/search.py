@@ -126,7 +126,9 @@ def search_symbol(snapshot: CodeSnapshot, folder: Path, query: str, pattern: str
     return build_hits(action, found, entries, f"{hidden} more lines: add a file pattern" if hidden else "")
 
 
-def draw_map(index: CodeIndex, repository: str, snapshot: CodeSnapshot, task: str, max_tokens: int) -> ActionResult:
+def draw_map(
+    index: CodeIndex, repository: str, snapshot: CodeSnapshot, task: str, max_tokens: int
+) -> ActionResult:
     """Return a map of the repository within a budget of tokens, with the files that concern the task first."""
     ranked = rank_files(index, repository, snapshot, task, lambda path: True)[:_MAP_START_FILES]
     files = [
