@@ -53,6 +53,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.writing.manuscript import add_new_passages
     from tenure.contracts.base import RunId
     from tenure.contracts.choices import Complexity
+    from tenure.contracts.coding.engineering import RepositoryRequest
+    from tenure.contracts.coding.repository_task import RepositoryTask
     from tenure.contracts.evidence.corpora import IngestReport, SkippedFile
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
     from tenure.contracts.research.fork import (
@@ -71,10 +73,20 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run.budget import BudgetRequest
     from tenure.contracts.run.control import BudgetBounds
     from tenure.contracts.run.limits import MAX_RETRIEVED_PASSAGES
-    from tenure.contracts.run.run import Feedback, QueryType, RunProgress, RunRequest, TaskMode, Usage, WorkflowUsage
+    from tenure.contracts.run.run import (
+        Feedback,
+        PartRequest,
+        QueryType,
+        RunProgress,
+        RunRequest,
+        TaskMode,
+        Usage,
+        WorkflowUsage,
+    )
     from tenure.roles.research import router
     from tenure.roles.research.router import RouterInput, RouterOutput
     from workflows.coding.coding import CodingWorkflow
+    from workflows.coding.repository import RepositoryWorkflow
     from workflows.research.research import ResearchWorkflow
 
 D = TypeVar("D")
@@ -172,6 +184,8 @@ class AgentWorkflow(InteractiveRun):
             used_up = exhausted and format_line(f"{describe_limit(limits, exhausted)} was used up")
             reason = used_up or "A person asked to finish"
             return self._end_early("finished_early", f"{reason} before anything was written.")
+        if self.request.repository:
+            return await self._change_repository(self.request.repository)
         return await (self._code() if mode == "CODE" else self._research())
 
     async def _read(self) -> None:
@@ -374,9 +388,25 @@ class AgentWorkflow(InteractiveRun):
         )
         return await self._execute_child("code", CodingWorkflow.run, request)
 
-    async def _execute_child(self, name: str, run: Any, request: ResearchRequest | CodingRequest) -> ReportDraft:
+    async def _change_repository(self, task: RepositoryTask) -> ReportDraft:
+        """Resolve an issue in a repository in a child workflow."""
+        await self.run_memory.recall_lessons()
+        request = RepositoryRequest(
+            run=self.id,
+            question=self.request.question,
+            limits=self.request.limits,
+            task=task,
+            evidence=self.evidence,
+            lessons=self.run_memory.lessons,
+            preferences=self.run_memory.experience.preferences,
+            feedback=tuple(self.feedback_items),
+            control=self.control,
+        )
+        return await self._execute_child("repository", RepositoryWorkflow.run, request)
+
+    async def _execute_child(self, name: str, run: Any, request: PartRequest) -> ReportDraft:
         self.is_delegated = True
-        child_id, known = f"{self.id}/{name}", len(request.feedback)
+        child_id, known = f"{self.id}/{name}", len(self.feedback_items)
         async with self.run_child(run, request, child_id, request.question, known) as child:
             if self.cancelled:
                 await send_signal(child, "cancel")
@@ -460,6 +490,7 @@ class AgentWorkflow(InteractiveRun):
             feedback=tuple(self.feedback_items),
             input_request=self.open_question,
             is_cancelled=self.cancelled,
+            is_repository=self.request.repository is not None,
             finish_requested=self.asked_to_finish,
         )
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import Contract, RunId
-from tenure.contracts.run.run import Feedback, PartRequest
+from tenure.contracts.coding.repository_task import RepositorySource as RepositorySource
 from tenure.contracts.sandbox import InnerName, ProofLevel, SandboxLimits
 
 CommitId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
@@ -17,17 +17,6 @@ CommitId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}([0-9a-f]{24}
 
 MAX_OBSERVATION_CHARS = 12_000
 """Maximum length of what an action shows: about 3,000 tokens, or 250 lines of code."""
-
-
-class RepositorySource(Contract):
-    """A repository as a person gave it."""
-
-    path: str
-    """Folder on the person's machine, or the URL of a Git server."""
-    revision: str = "HEAD"
-    """Branch, tag or commit that the work starts from."""
-    packed: str = ""
-    """Location of the packed commit in the object store, for workers on other machines; empty without a store."""
 
 
 class Workspace(Contract):
@@ -61,6 +50,8 @@ class OpenRequest(Contract):
 
     run: RunId
     source: RepositorySource
+    web: bool = False
+    """Whether the run may fetch it from a server."""
 
 
 class OpenedRepository(Contract):
@@ -199,6 +190,12 @@ class Environment(Contract):
     """Commands of linters and type checkers that the project declares."""
     reason: str = ""
     """Where setup and tests were found, or why they were not."""
+    given_setup: str | None = None
+    """Setup command of the person; None if it was found. Another machine installs the environment again with it."""
+    allow_network: bool = False
+    """Whether the setup may use the network, there as well."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """Environment variables of its commands."""
 
 
 class EnvironmentRequest(Contract):
@@ -230,7 +227,15 @@ class CommandRequest(Contract):
     workspace: Workspace
     environment: Environment
     command: str = Field(min_length=1, max_length=4_000)
-    limits: SandboxLimits = SandboxLimits(wall_seconds=120, cpu_seconds=120, memory_mib=2048, processes=256)
+    limits: SandboxLimits = SandboxLimits(
+        wall_seconds=120,
+        cpu_seconds=120,
+        memory_mib=2048,
+        processes=256,
+        open_files=1024,
+        file_mib=256,
+        scratch_mib=512,
+    )
 
 
 class CommandReply(StepReply):
@@ -265,9 +270,23 @@ class ProjectTestRequest(Contract):
     """Tests or files of tests to run; empty for all."""
     original_tests: bool = False
     """Whether files of tests are those of the commit, whatever the patch changes in them."""
+    original_code: bool = False
+    """Whether all files but those of tests are those of the commit, so that new tests show the fault."""
     hidden: tuple[tuple[str, str], ...] = ()
     """Paths and contents of files of tests that are added for this run only, and that the model never reads."""
-    limits: SandboxLimits = SandboxLimits(wall_seconds=900, cpu_seconds=900, memory_mib=4096, processes=512)
+    baseline: str = ""
+    """`passed_digest` of an earlier run, with which this one is compared; empty for no comparison."""
+    limits: SandboxLimits = SandboxLimits(
+        wall_seconds=900,
+        cpu_seconds=900,
+        memory_mib=4096,
+        processes=512,
+        open_files=1024,
+        file_mib=512,
+        scratch_mib=1024,
+        output_kib=256,
+        artifact_mib=64,
+    )
 
 
 class ProjectTestReport(Contract):
@@ -284,7 +303,39 @@ class ProjectTestReport(Contract):
     """Why the tests could not be run or counted; empty if they were."""
     passed_digest: str = ""
     """Name of the stored list of all passed tests, with which another run is compared; empty without one."""
+    lost: tuple[ProjectTest, ...] = ()
+    """Tests of the baseline that did not pass now, bounded; a test that did not run has the outcome `error`."""
+    lost_count: int = 0
+    kept: int = 0
+    """Number of tests of the baseline that passed again."""
+    notes: tuple[str, ...] = ()
+    """Findings that weaken the proof, such as replaced functions of the test framework."""
     observation: ActionResult | None = None
+
+
+class CheckRequest(Contract):
+    """Linters and type checkers of a project to be run in a copy of a state that is thrown away."""
+
+    workspace: Workspace
+    environment: Environment
+    limits: SandboxLimits = CommandRequest.model_fields["limits"].default
+
+
+class ProjectCheck(Contract):
+    """Result of a linter or type checker."""
+
+    command: str
+    exit_code: int | None = None
+    complaints: tuple[str, ...] = ()
+    """Lines of its output without line numbers, at most 500."""
+    error: str = ""
+    """Why it could not be run; empty if it was."""
+
+
+class CheckReport(Contract):
+    """Results of all linters and type checkers of a project."""
+
+    checks: tuple[ProjectCheck, ...] = ()
 
 
 class Proof(Contract):
@@ -312,20 +363,6 @@ class Proof(Contract):
     proof: ProofLevel = "none"
     notes: tuple[str, ...] = ()
     """Limits of the proof, with the reasons."""
-
-
-class RepositoryRequest(PartRequest):
-    """Start of the work in a repository."""
-
-    source: RepositorySource
-    setup: str | None = None
-    test: str | None = None
-    allow_network: bool = False
-    approve: Literal["", "plan", "patch"] = ""
-    """Step before which a person is asked."""
-    lessons: tuple[str, ...] = ()
-    feedback: tuple[Feedback, ...] = ()
-    preferences: tuple[str, ...] = ()
 
 
 class RepositoryStep(Contract):

@@ -1,0 +1,51 @@
+"""Parse source code into a syntax tree with a bounded effort."""
+
+from typing import Final, NamedTuple
+
+from tree_sitter import Node, Parser, Tree
+
+from tenure.algorithms.coding.languages import LoadedGrammar, load_grammar
+
+MAX_SOURCE_BYTES: Final = 1_000_000
+"""Longer files are generated or data; the longest written by hand in sympy has 0.4 MB."""
+_BYTES_PER_STEP: Final = 8
+"""Bytes of code for which the parser may take one step; sympy takes 118 bytes a step."""
+_FIRST_STEPS: Final = 10_000
+_READ_BYTES: Final = 65_536
+
+
+class SyntaxTree(NamedTuple):
+    """Syntax tree of a text."""
+
+    source: bytes
+    """The text in UTF-8, whose offsets the nodes have."""
+    tree: Tree
+    grammar: LoadedGrammar
+
+    @property
+    def root(self) -> Node:
+        """Node of the whole text."""
+        return self.tree.root_node
+
+
+def parse_code(text: str, language: str) -> SyntaxTree | None:
+    """Return the syntax tree of a text.
+
+    None if there is no grammar for the language, or if the text is too long or takes the parser unusually many steps.
+    """
+    grammar = load_grammar(language)
+    if grammar is None or len(text) > MAX_SOURCE_BYTES:
+        return None
+    source = text.encode("utf-8", "replace")
+    steps = _FIRST_STEPS + len(source) // _BYTES_PER_STEP
+
+    def is_too_slow(offset: int, has_error: bool) -> bool:
+        nonlocal steps
+        steps -= 1
+        return steps < 0
+
+    # A parser is not shared: it keeps the state of a text that it gave up.
+    tree = Parser(grammar.language).parse(
+        lambda offset, point: source[offset : offset + _READ_BYTES], progress_callback=is_too_slow
+    )
+    return SyntaxTree(source, tree, grammar) if steps >= 0 and tree is not None else None
