@@ -2,6 +2,8 @@
 
     mine --clones FOLDER --into FOLDER [--issues FOLDER] [NAME …]
         try the candidates of all repositories, or of some by name, and write `instances.jsonl` and `tried.jsonl`
+    state --clones FOLDER --into FOLDER [--issues FOLDER]
+        write the statements of the tasks again, for instance after texts of issues were added
     list FILE
         print the tasks: id, kind of the repository, sizes of fix and statement, numbers of tests
 
@@ -14,12 +16,12 @@ import json
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.repositories.candidates import Candidate, iterate_candidates, list_issues, write_statement
-from benchmarks.repositories.clones import find_clone
+from benchmarks.repositories.clones import Commit, find_clone, iterate_commits
 from benchmarks.repositories.environments import Environments, InstallationFailed
 from benchmarks.repositories.instances import InstallConfig, Instance, read_instances, write_instances
 from benchmarks.repositories.test_runs import SuiteTooSlow
@@ -75,7 +77,7 @@ class Mine:
         """Try the candidates of a repository until it has its tasks."""
         clone = find_clone(self._clones, source.name)
         try:
-            environment = self._environments.install(source.config, clone)
+            environment = self._environments.install(source.config)
         except InstallationFailed as failed:
             self._record({"repo": source.name, "reason": f"no environment: {failed}"})
             return
@@ -101,7 +103,7 @@ class Mine:
         self, candidate: Candidate, source: Source, clone: Path, environment: Path, tasks: Sequence[Instance]
     ) -> str:
         """Add the task of a candidate and return "task", or return the reason why it is none."""
-        statement = write_statement(candidate.commit, self._read_issue(candidate, source))
+        statement = write_statement(candidate.commit, self._read_issue(candidate.commit, source))
         if not statement:
             return "too little text"
         work = self._into / "work" / source.key
@@ -130,10 +132,27 @@ class Mine:
         write_instances(self._get_file(source), [*tasks, task])
         return "task"
 
-    def _read_issue(self, candidate: Candidate, source: Source) -> str:
+    def _read_issue(self, commit: Commit, source: Source) -> str:
         """Return the text of the first issue of the message that is at hand; empty if none is."""
-        files = (self._issues / source.key / f"{number}.md" for number in list_issues(candidate.commit.message))
+        files = (self._issues / source.key / f"{number}.md" for number in list_issues(commit.message))
         return next((file.read_text(encoding="utf-8") for file in files if file.exists()), "")
+
+    def state(self) -> None:
+        """Write the statements again."""
+        for source in read_sources():
+            tasks = self._read_tasks(source)
+            wanted = {task.instance_id.rpartition("-")[2] for task in tasks}
+            commits = iterate_commits(find_clone(self._clones, source.name)) if tasks else ()
+            statements = {
+                commit.hash[:10]: write_statement(commit, self._read_issue(commit, source))
+                for commit in commits
+                if commit.hash[:10] in wanted
+            }
+            stated = [
+                replace(task, problem_statement=statements[task.instance_id.rpartition("-")[2]]) for task in tasks
+            ]
+            write_instances(self._get_file(source), [task for task in stated if task.problem_statement])
+        self.join()
 
     def join(self) -> None:
         """Write the tasks of all repositories to one file, in the order of the sources."""
@@ -179,10 +198,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     mining = commands.add_parser("mine", help="try candidates and write tasks")
-    mining.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="folder of clones")
-    mining.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="folder of the tasks")
-    mining.add_argument("--issues", type=Path, metavar="FOLDER", help="folder of texts of issues")
     mining.add_argument("names", nargs="*", metavar="NAME", help="repositories; all by default")
+    stating = commands.add_parser("state", help="write statements again")
+    for parser_of_folders in (mining, stating):
+        parser_of_folders.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="folder of clones")
+        parser_of_folders.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="folder of the tasks")
+        parser_of_folders.add_argument("--issues", type=Path, metavar="FOLDER", help="folder of texts of issues")
     listing = commands.add_parser("list", help="print tasks")
     listing.add_argument("file", type=Path, metavar="FILE", help="file of the tasks")
     given = parser.parse_args(arguments)
@@ -190,6 +211,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         show_tasks(given.file)
         return 0
     mine = Mine(given.clones, given.into, given.issues or given.into / "issues")
+    if given.command == "state":
+        mine.state()
+        return 0
     for source in read_sources():
         if not given.names or source.name in given.names:
             mine.dig(source)

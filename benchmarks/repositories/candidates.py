@@ -31,10 +31,16 @@ _DOCUMENTATION: Final = re.compile(
 )
 _BOT: Final = re.compile(r"\[bot\]|dependabot|pre-commit-ci|renovate", re.IGNORECASE)
 _PULL_REQUEST: Final = re.compile(r"^Merge pull request #\d+")
-_TRAILER: Final = re.compile(r"^(co-authored-by|signed-off-by|reviewed-by|cc|---+|\* *$)", re.IGNORECASE)
+_TRAILER: Final = re.compile(r"^(co-authored-by|signed-off-by|reviewed-by|change-id|cc|---+|\* *$)", re.IGNORECASE)
 _ISSUE: Final = re.compile(r"(?:#|issues/)(\d+)\b")
-# A heading such as "## Proposed fix", or a code block with a diff.
-_SOLUTION: Final = re.compile(r"^#+ .*\b(fix|patch|solution)\b.*$|^```diff", re.IGNORECASE | re.MULTILINE)
+# A heading such as "## Proposed fix", a code block with a diff, or a sentence of a message that begins like "Fix by
+# pointing …", "The solution was to …", "this patch brings …", "Replace lambdas …".
+_SOLUTION: Final = re.compile(
+    r"^#+ .*\b(fix|patch|solution)\b.*$|^```diff|"
+    r"(?:^|(?<=\. ))(?:fix(?:ed)? (?:it )?by|the (?:fix|solution)|(?:so )?this (?:patch|change|commit|pr)|instead,|"
+    r"(?:replace|add|use|remove|move|change|make|switch)s? )\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,9 @@ def list_issues(message: str) -> tuple[str, ...]:
 def write_statement(commit: Commit, issue: str = "") -> str:
     """Return the text of a task: of the issue, or of the commit's message; empty if there is too little of it."""
     text = issue or "\n".join(_iterate_message(commit.message))
-    if solution := _SOLUTION.search(text):
+    # The first line names the fault, whatever it begins with.
+    begin = 0 if issue else len(text.strip().partition("\n")[0])
+    if solution := _SOLUTION.search(text, begin):
         text = text[: solution.start()]
     text = text.strip()
     return text if len(text) >= MIN_STATEMENT_CHARS else ""

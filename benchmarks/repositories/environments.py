@@ -1,22 +1,20 @@
 """Environments of the repositories: installed once from the index, used read-only and without a network."""
 
 import json
-import os
 import shutil
 import subprocess
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from benchmarks.repositories.clones import check_out
 from benchmarks.repositories.instances import InstallConfig
 
 PYTHON: Final = "/usr/bin/python3"
 """Interpreter of the environments: one that every user of the machine can read, since tests run as nobody."""
 _INSTALL_TIMEOUT_SECONDS: Final = 600
-# A checkout without history has no version for setuptools-scm, hatch-vcs and others.
-_VERSION: Final = {"SETUPTOOLS_SCM_PRETEND_VERSION": "99.0", "PDM_BUILD_SCM_VERSION": "99.0"}
+_PIP_PYTHON: Final = "python3.11"
+"""Interpreter with pip, of the version of `PYTHON`."""
+WHEELS: Final = "wheels"
 
 
 class InstallationFailed(Exception):
@@ -44,8 +42,8 @@ class Environments:
             raise InstallationFailed(f"{config.environment} is not installed in {self._folder}")
         return target
 
-    def install(self, config: InstallConfig, clone: Path) -> Path:
-        """Install an environment with the project's newest version, unless it is there already.
+    def install(self, config: InstallConfig) -> Path:
+        """Install an environment unless it is there already.
 
         Raises:
             InstallationFailed: a command failed.
@@ -57,49 +55,30 @@ class Environments:
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir(parents=True)
         if config.ecosystem == "python":
-            self._install_python(config, clone, target)
+            self._install_python(config, target)
         elif config.packages:
             (target / "package.json").write_text("{}")
             _run("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *config.packages, folder=target)
         stamp.write_text(wanted)
         return target
 
-    def _install_python(self, config: InstallConfig, clone: Path, target: Path) -> None:
-        _run(
-            "uv",
-            "venv",
-            "--quiet",
-            "--allow-existing",
-            "--no-python-downloads",
-            "--python",
-            PYTHON,
-            str(target),
-            folder=target,
-        )
+    def _install_python(self, config: InstallConfig, target: Path) -> None:
+        """Install the packages, and keep their wheels, from which a system can make an environment without a network.
+
+        The project itself is not among them: its newest version contains the fix.
+        """
         python = str(target / "bin" / "python")
-        with tempfile.TemporaryDirectory() as temporary:
-            project = Path(temporary) / "project"
-            check_out(clone, "HEAD", project)
-            # The installed copy of the project provides metadata and dependencies; imports find the work tree first.
-            _run(
-                "uv",
-                "pip",
-                "install",
-                "--quiet",
-                "--link-mode=copy",
-                "--python",
-                python,
-                str(project),
-                *config.packages,
-                folder=target,
-            )
+        _run("uv", "venv", "--quiet", "--allow-existing", "--python", PYTHON, str(target), folder=target)
+        wheels = target / WHEELS
+        _run(_PIP_PYTHON, "-m", "pip", "wheel", "--quiet", f"--wheel-dir={wheels}", *config.packages, folder=target)
+        offline = ("--quiet", "--link-mode=copy", "--no-index", f"--find-links={wheels}")
+        _run("uv", "pip", "install", *offline, "--python", python, *config.packages, folder=target)
 
 
 def _run(*command: str, folder: Path) -> None:
     ran = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, **_VERSION},
         capture_output=True,
         text=True,
         check=False,

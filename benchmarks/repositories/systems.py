@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from benchmarks.repositories.environments import WHEELS
 from benchmarks.repositories.instances import InstallConfig, Instance
 from benchmarks.repositories.offline import NOBODY, WORK, build_box, hand_over
 from benchmarks.repositories.test_runs import build_import_path
@@ -129,11 +131,11 @@ class Tenure:
             "OPENAI_BASE_URL": base_url,
             "OPENAI_API_KEY": "local",
             "TENURE_MODEL_TIMEOUT": str(MODEL_TIMEOUT_SECONDS),
+            "TENURE_SETUP_VARIABLES": json.dumps({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(environment / WHEELS)}),
             **self._settings,
         }
         client = [sys.executable, str(_ROOT / "client.py")]
-        test = ["--test", build_test_command(instance.install_config)] if instance.install_config else []
-        options = ["--repo", str(base), *test, *self._options, "--json"]
+        options = ["--repo", str(base), *_build_options(instance.install_config, environment), *self._options, "--json"]
         began = time.perf_counter()
         try:
             ran = subprocess.run(
@@ -151,22 +153,22 @@ class Tenure:
         return _read_result(ran.stdout, ran.stderr, seconds)
 
 
+def _build_options(config: InstallConfig | None, environment: Path) -> list[str]:
+    """Return the commands that a person would give: to install the packages from their wheels, and to run the tests."""
+    if config is None:
+        return []
+    wheels = sorted((environment / WHEELS).glob("*.whl"))
+    setup = ["--setup", f"/environment/bin/pip install {shlex.join(config.packages)}"] if wheels else []
+    return [*setup, "--test", build_test_command(config)]
+
+
 def _read_result(document: str, messages: str, seconds: float) -> Attempt:
     """Return what the result document says."""
     try:
         result: dict[str, Any] = json.loads(document)
     except ValueError:
         return Attempt("", "failed", seconds, messages[-_TAIL_CHARS:])
-    return Attempt(find_patch(result), str(result.get("status", "")), seconds)
-
-
-def find_patch(result: Mapping[str, Any]) -> str:
-    """Return the patch of a result document: `model_patch`, at any depth; empty if there is none."""
-    for name, value in result.items():
-        if name == "model_patch" and isinstance(value, str):
-            return value
-    inner = (find_patch(value) for value in result.values() if isinstance(value, Mapping))
-    return next((patch for patch in inner if patch), "")
+    return Attempt(result.get("patch", ""), result["status"], seconds)
 
 
 def _build_quiet_environment(folder: Path) -> dict[str, str]:
