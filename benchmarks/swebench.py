@@ -38,7 +38,7 @@ from benchmarks.repositories.instances import (
     read_instances,
     read_predictions,
 )
-from benchmarks.repositories.systems import Attempt, MiniSweAgent, System, Tenure
+from benchmarks.repositories.systems import FAILED, Attempt, MiniSweAgent, System, Tenure
 from benchmarks.support.columns import format_columns
 
 _PREDICTIONS: Final = "predictions.jsonl"
@@ -84,6 +84,9 @@ class Bench:
 
     def _store(self, system: str, instance: Instance, attempt: Attempt, folder: Path) -> None:
         (folder / "attempt.json").write_text(json.dumps(asdict(attempt), indent=1), encoding="utf-8")
+        if attempt.status == FAILED:
+            print(f"{instance.instance_id:44} {system:16} failed: {attempt.note}", file=sys.stderr)
+            return
         prediction = Prediction(instance.instance_id, system, attempt.patch)
         append_prediction(self._into / system / _PREDICTIONS, prediction)
         lines = len(attempt.patch.splitlines())
@@ -174,13 +177,13 @@ def _serve_model(folder: Path, *, by_hand: bool) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
     given = _parse(sys.argv[1:] if arguments is None else list(arguments))
-    bench = Bench(given.file, given.into)
+    bench = Bench(given.file, given.into.resolve())
     match given.command:
         case "run":
             system = Tenure(given.options) if given.system == Tenure.name else MiniSweAgent(given.peer_python)
-            bench.run(system, given.clones, given.id, by_hand=given.by_hand)
+            bench.run(system, given.clones.resolve(), given.id, by_hand=given.by_hand)
         case "evaluate":
-            bench.evaluate(given.predictions, given.clones)
+            bench.evaluate(given.predictions, given.clones.resolve())
         case _:
             bench.show_table()
     return 0

@@ -210,7 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command == "list":
         show_tasks(given.file)
         return 0
-    mine = Mine(given.clones, given.into, given.issues or given.into / "issues")
+    into = given.into.resolve()
+    mine = Mine(given.clones.resolve(), into, given.issues or into / "issues")
     if given.command == "state":
         mine.state()
         return 0

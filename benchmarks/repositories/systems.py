@@ -20,8 +20,10 @@ from benchmarks.start import environment as build_home_environment
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _PEER_SCRIPT: Final = Path(__file__).with_name("run_mini_swe_agent.py")
 _TAIL_CHARS: Final = 2_000
-MODEL_TIMEOUT_SECONDS: Final = 7_200
-"""Answers are written by hand."""
+MODEL_TIMEOUT_SECONDS: Final = 1_800
+"""Answers are written by hand; a call that timed out is repeated and gets the answer that was given meanwhile."""
+FAILED: Final = "failed"
+"""Status of a system that has ended with an error; it is not counted, and tried again."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class MiniSweAgent:
         )
         seconds = round(time.perf_counter() - began, 1)
         if ran.returncode:
-            return Attempt("", "failed", seconds, ran.stderr[-_TAIL_CHARS:])
+            return Attempt("", FAILED, seconds, ran.stderr[-_TAIL_CHARS:])
         reply = json.loads(ran.stdout.splitlines()[-1])
         return Attempt(reply["submission"], reply["exit_status"], seconds)
 
@@ -167,7 +169,7 @@ def _read_result(document: str, messages: str, seconds: float) -> Attempt:
     try:
         result: dict[str, Any] = json.loads(document)
     except ValueError:
-        return Attempt("", "failed", seconds, messages[-_TAIL_CHARS:])
+        return Attempt("", FAILED, seconds, messages[-_TAIL_CHARS:])
     return Attempt(result.get("patch", ""), result["status"], seconds)
 
 
