@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Self
 import pyarrow.parquet as parquet
 
 Ecosystem = Literal["python", "node"]
-Runner = Literal["pytest", "node", "tap"]
+Runner = Literal["pytest", "node", "jest", "tap"]
 
 _TEST_LISTS: Final = ("FAIL_TO_PASS", "PASS_TO_PASS")
 

@@ -61,7 +61,7 @@ def build_test_command(config: InstallConfig) -> str:
     if config.runner == "pytest":
         paths = f"PYTHONPATH={':'.join(config.paths)} " if config.paths else ""
         return f"{paths}python -m pytest -o addopts= -p no:cacheprovider -q {' '.join(config.tests)}".strip()
-    command = "node --test" if config.runner == "node" else "npx tap"
+    command = {"node": "node --test", "jest": "npx jest", "tap": "npx tap"}[config.runner]
     return f"{config.before + ' && ' if config.before else ''}{command} {' '.join(config.tests)}".strip()
 
 

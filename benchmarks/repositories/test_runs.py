@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from benchmarks.repositories.instances import InstallConfig
 from benchmarks.repositories.offline import PLUGINS, WORK, run_offline
@@ -64,6 +64,8 @@ def _build_runner(config: InstallConfig, targets: Sequence[str]) -> str:
             return (
                 f"node --test --test-reporter={PLUGINS}/outcomes_node.mjs --test-reporter-destination=stdout {quoted}"
             )
+        case "jest":
+            return f'jest --json --outputFile="$TEST_OUTCOMES" {quoted}'
         case "tap":
             find = f"find {quoted} -name '*.js' -not -path '*/fixtures/*' | sort"
             return f'{find} | while read f; do echo "# File: $f"; TAP=1 node "$f"; done'
@@ -81,7 +83,21 @@ def run_tests(config: InstallConfig, work: Path, environment: Path, targets: Seq
         raise SuiteTooSlow(f"the tests did not end in {TEST_TIMEOUT_SECONDS:.0f} s")
     if config.runner == "tap":
         return TestRunResult(parse_tap(ran.output), ran.output)
-    return TestRunResult(json.loads(ran.outcomes) if ran.outcomes else {}, ran.output)
+    outcomes = json.loads(ran.outcomes) if ran.outcomes else {}
+    return TestRunResult(read_jest_report(outcomes) if config.runner == "jest" and outcomes else outcomes, ran.output)
+
+
+def read_jest_report(report: Mapping[str, Any]) -> dict[str, Outcome]:
+    """Return the outcomes of a report of Jest; a file that cannot be loaded is a test with an error."""
+    outcomes: dict[str, Outcome] = {}
+    for file in report["testResults"]:
+        path = file["name"].removeprefix(f"{WORK}/")
+        if file["status"] == "failed" and not file["assertionResults"]:
+            outcomes[path] = "error"
+        for test in file["assertionResults"]:
+            known: Outcome = test["status"] if test["status"] in ("passed", "failed") else "skipped"
+            _add(outcomes, f"{path} > {test['fullName']}", known)
+    return outcomes
 
 
 def parse_tap(text: str) -> dict[str, Outcome]:
