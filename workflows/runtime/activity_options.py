@@ -30,6 +30,7 @@ from workflows.runtime.task_queues import (
 
 with workflow.unsafe.imports_passed_through():
     from activities.archive import ArchiveActivities
+    from activities.code_index import CodeIndexActivities
     from activities.knowledge import KnowledgeActivities
     from activities.mcp import McpActivities
     from activities.notifications import NotificationActivities
@@ -175,9 +176,14 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             WorkspaceActivities.edit_files,
             WorkspaceActivities.build_patch,
             WorkspaceActivities.close_workspace,
+            CodeIndexActivities.search_code,
+            CodeIndexActivities.map_repository,
         ),
     ),
-    (_config(SANDBOX_QUEUE, timedelta(hours=1)), (WorkspaceActivities.open_repository,)),
+    (
+        _config(SANDBOX_QUEUE, timedelta(hours=1)),
+        (WorkspaceActivities.open_repository, CodeIndexActivities.index_repository),
+    ),
     (
         _config(TENURE_QUEUE, timedelta(minutes=5)),
         (ReportActivities.assemble_report, ReportActivities.compare_reports),
