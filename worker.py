@@ -37,6 +37,7 @@ from temporalio.worker import (
 )
 
 from activities.archive import ArchiveActivities, Archiver
+from activities.code_index import CodeIndexActivities
 from activities.commands import CommandActivities
 from activities.heartbeat import CLUSTER_THROTTLE_SHARE, LOCAL_HEARTBEAT_THROTTLE, HeartbeatThrottleInterceptor
 from activities.knowledge import KnowledgeActivities
@@ -484,6 +485,7 @@ async def _serve_programs(
                 activities=collect_activities(
                     SandboxActivities(box, own.owner_home / "artifacts", store, roots),
                     WorkspaceActivities(workspaces, roots, guard),
+                    CodeIndexActivities(workspaces, knowledge),
                     make_command_activities(own, box, workspaces),
                 ),
                 max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,

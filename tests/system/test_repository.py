@@ -58,7 +58,6 @@ MESSAGE: durations: pad minutes to two digits
 def answer(request: dict[str, Any]) -> str:
     """Return the answer by the length of the conversation, so that a repeated request has the same one."""
     said = sum(message["role"] == "assistant" for message in request["messages"])
-    import pathlib; pathlib.Path(f"/tmp/t2/{said}.txt").write_text("\n=====\n".join(m["role"] + ": " + m["content"] for m in request["messages"]))
     return ANSWERS[min(said, 2)]
 
 
