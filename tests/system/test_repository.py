@@ -1,13 +1,13 @@
-"""The work in a real repository: real files, index, sandbox and tests, a scripted model, and workers that are killed."""
+"""Work in a real repository: real files, index, sandbox and tests, a scripted model, and workers that are killed."""
 
 import asyncio
+import shutil
 import signal
 import sys
 import uuid
 from pathlib import Path
 from typing import Any
 
-import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.coding.repository_task import RepositorySource, RepositoryTask
@@ -17,12 +17,12 @@ from tests.model_server import ModelServer
 from tests.support.git_repository import make_repository, run_git
 from tests.support.tiers import slow
 from tests.support.waiting import WAIT_SECONDS
-from tests.system.test_durability import around, finished, of_roles, worker_process
+from tests.system.test_durability import around, in_flight, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ANSWERS = (
-    "I look at the code that formats.\n\nREAD clock/durations.py\nSYMBOL format_minutes\nGREP format_minutes in tests/*.py",
+    "I look at it.\n\nREAD clock/durations.py\nSYMBOL format_minutes\nGREP format_minutes in tests/*.py",
     """Minutes below ten have no leading zero.
 
 PLAN format_minutes (clock/durations.py:12) does not pad the minutes; pad them to two digits.
@@ -42,7 +42,7 @@ EDIT tests/test_durations.py
 def test_format_pads_minutes():
     assert format_minutes(65) == "1:05"
 >>>>>>> REPLACE
-RUN python -m pytest -q tests/test_durations.py
+RUN sleep 2; python -m pytest -q tests/test_durations.py
 """,
     """The tests pass.
 
@@ -93,3 +93,33 @@ async def test_an_issue_is_resolved_in_a_real_repository(server: WorkflowEnviron
     (tmp_path / "fix.patch").write_text(result.patch)
     run_git(repository, "apply", str(tmp_path / "fix.patch"))
     assert ":02" in (repository / "clock" / "durations.py").read_text()
+
+
+POINTS = ((0, "open_repository"), (1, "run_command"), (3, "run_project_tests"))
+"""Activities during which a worker is killed, each after a number of answers."""
+
+
+@slow
+async def test_killing_the_worker_loses_no_edit(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """After three times kill -9, each time on a disk without the files, the same patch comes, and no call again."""
+    repository = make_repository(tmp_path / "clock")
+    with ModelServer() as model:
+        model.on("repository_engineer", answer)
+        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
+        name = f"repository-{uuid.uuid4().hex[:8]}"
+        request = build_request(repository)
+        handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+        for answers, activity in POINTS:
+            async with worker_process(environment, tmp_path / "worker.log") as process, asyncio.timeout(WAIT_SECONDS):
+                while len(model.requests) < answers or not (await in_flight(server.client, name))[activity]:
+                    pass
+                process.send_signal(signal.SIGKILL)
+                await process.wait()
+            # Another machine has neither the files nor the private copy, but the knowledge base.
+            for folder in ("workspaces", "environments"):
+                shutil.rmtree(tmp_path / "home" / folder, ignore_errors=True)
+        async with worker_process(environment, tmp_path / "worker.log"):
+            result = await asyncio.wait_for(handle.result(), 240)
+
+    check_result(result, repository)
+    assert [one.schema_name for one in model.requests] == ["repository_engineer"] * len(ANSWERS)

@@ -65,7 +65,7 @@ def _set_proof(change: RepositoryChange) -> Iterator[BlockNode]:
     rows = [row for group in _OUTCOMES for row in _list_rows(group, getattr(proof, group))]
     if rows:
         columns = tuple(map(make_line, ("Test", "Without the change", "With it")))
-        yield TableNode(columns, tuple(rows), labelled=True)
+        yield TableNode(columns, tuple(rows))
     yield from _set_remarks(proof, change)
 
 
