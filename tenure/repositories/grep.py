@@ -49,9 +49,7 @@ def list_state(git: Git) -> list[tuple[str, str]]:
     return found
 
 
-def search_lines(
-    git: Git, query: str, *, regex: bool, choose: Callable[[Sequence[str]], Sequence[str]]
-) -> FoundLines:
+def search_lines(git: Git, query: str, *, regex: bool, choose: Callable[[Sequence[str]], Sequence[str]]) -> FoundLines:
     """Return the lines of the files of a workspace that contain a text or match an extended regular expression.
 
     Args:
