@@ -177,7 +177,7 @@ class RepositoryWorkflow(ControllableWorkflow):
         prepared = Preparation(self.clients, self.request, state.opened.workspace, self._allow_network, self.checking)
         self.preparation = prepared
         if state.answers:
-            prepared.restore(state.environment, state.problem, state.map, state.baseline)
+            prepared.restore(state)
         else:
             prepared.start()
             await prepared.wait_for_beginning()
@@ -331,6 +331,7 @@ class RepositoryWorkflow(ControllableWorkflow):
             environment=prepared.environment,
             problem=prepared.problem,
             baseline=prepared.baseline,
+            checks=prepared.checks,
             notes=notes,
             progress=state.progress.model_copy(update={"before": before}),
         )

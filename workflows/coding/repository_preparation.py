@@ -18,9 +18,11 @@ with workflow.unsafe.imports_passed_through():
     from activities.code_index import CodeIndexActivities
     from activities.workspaces import WorkspaceActivities
     from tenure.algorithms.coding.engineer_news import describe_environment, describe_tests
-    from tenure.contracts.coding.engineering import RepositoryRequest
+    from tenure.contracts.coding.engineering import RepositoryRequest, RepositoryState
     from tenure.contracts.coding.repositories import (
         ActionResult,
+        CheckReport,
+        CheckRequest,
         Environment,
         EnvironmentRequest,
         IndexReport,
@@ -61,7 +63,7 @@ class Preparation:
         `allow_network` asks a person for a set-up command; `checking` is the check of the sandbox, which an earlier
         history has made otherwise.
         """
-        self._clients, self._request, self._workspace = clients, request, workspace
+        self._clients, self._request, self.workspace = clients, request, workspace
         self._allow_network, self._checking = allow_network, checking
         self.environment = Environment()
         self.problem = ""
@@ -69,14 +71,17 @@ class Preparation:
         self.map = ""
         self.baseline: ProjectTestReport | None = None
         """Results of the tests of the commit."""
+        self.checks: CheckReport | None = None
+        """Results of its linters and type checkers."""
         self.notes: list[str] = []
         self._news: list[str] = []
         self._has_begun = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def restore(self, environment: Environment, problem: str, map_: str, baseline: ProjectTestReport | None) -> None:
+    def restore(self, state: RepositoryState) -> None:
         """Take over what was prepared in an earlier history."""
-        self.environment, self.problem, self.map, self.baseline = environment, problem, map_, baseline
+        self.environment, self.problem, self.map = state.environment, state.problem, state.map
+        self.baseline, self.checks = state.baseline, state.checks
         self._has_begun = True
 
     def start(self) -> None:
@@ -134,13 +139,13 @@ class Preparation:
 
     async def _draw_map(self) -> None:
         indexing = self._clients.execute_activity(
-            CodeIndexActivities.index_repository, self._workspace, summary="symbols and references"
+            CodeIndexActivities.index_repository, self.workspace, summary="symbols and references"
         )
         report: IndexReport | None = await self._try(indexing, "The code could not be indexed")
         if report is None:
             return
         self.notes += report.notes
-        wanted = MapRequest(workspace=self._workspace, task=self._request.question, max_tokens=MAP_TOKENS)
+        wanted = MapRequest(workspace=self.workspace, task=self._request.question, max_tokens=MAP_TOKENS)
         mapping = self._clients.execute_activity(
             CodeIndexActivities.map_repository, wanted, summary=f"{report.symbols} symbols of {report.files} files"
         )
@@ -156,7 +161,7 @@ class Preparation:
         if self.map:
             return
         listing = self._clients.execute_activity(
-            WorkspaceActivities.list_files, ListRequest(workspace=self._workspace), summary="until there is a map"
+            WorkspaceActivities.list_files, ListRequest(workspace=self.workspace), summary="until there is a map"
         )
         listed: ActionResult | None = await self._try(listing, "The files could not be listed")
         if listed and not self.map:
@@ -191,7 +196,7 @@ class Preparation:
     async def _install(self, *, allow_network: bool) -> SetupReply | None:
         task = self._request.task
         request = EnvironmentRequest(
-            workspace=self._workspace, setup=task.setup, test=task.test, allow_network=allow_network
+            workspace=self.workspace, setup=task.setup, test=task.test, allow_network=allow_network
         )
         setting = self._clients.sandbox.set_up_environment(request, summary=task.setup or "found in its files")
         reply: SetupReply | None = await self._try(setting, "The environment could not be set up")
@@ -210,10 +215,14 @@ class Preparation:
             return
         # A worker runs two of these activities at a time, and the model is reading meanwhile.
         await self._wait_for("map")
-        request = ProjectTestRequest(workspace=self._workspace, environment=place.environment)
+        request = ProjectTestRequest(workspace=self.workspace, environment=place.environment)
         testing = self._clients.sandbox.run_project_tests(request, summary="before the change")
         self.baseline = await self._try(testing, "The tests of the commit could not be run")
         if self.baseline:
             line = describe_tests(self.baseline)
             self._news.append(f"Tests of the commit, before any change: {line}")
             self._clients.progress.report(last=f"tests before: {line.splitlines()[0]}")
+        if place.environment.checks:
+            checked = CheckRequest(workspace=self.workspace, environment=place.environment)
+            checking = self._clients.sandbox.run_project_checks(checked, summary="before the change")
+            self.checks = await self._try(checking, "The checks of the commit could not be run")

@@ -29,9 +29,8 @@ from workflows.runtime.task_queues import (
 )
 
 with workflow.unsafe.imports_passed_through():
-    from activities.code_index import CodeIndexActivities
-
     from activities.archive import ArchiveActivities
+    from activities.code_index import CodeIndexActivities
     from activities.commands import CommandActivities
     from activities.knowledge import KnowledgeActivities
     from activities.mcp import McpActivities

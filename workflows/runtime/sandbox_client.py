@@ -14,6 +14,8 @@ with workflow.unsafe.imports_passed_through():
     from activities.commands import CommandActivities
     from activities.sandbox import SandboxActivities
     from tenure.contracts.coding.repositories import (
+        CheckReport,
+        CheckRequest,
         CommandReply,
         CommandRequest,
         EnvironmentRequest,
@@ -77,6 +79,11 @@ class SandboxClient(ActivityClient):
     async def run_project_tests(self, request: ProjectTestRequest, *, summary: str) -> ProjectTestReport:
         """Run tests of a repository."""
         return await self._run(CommandActivities.run_project_tests, request, request.limits.wall_seconds, summary)
+
+    async def run_project_checks(self, request: CheckRequest, *, summary: str) -> CheckReport:
+        """Run the linters and type checkers of a repository."""
+        seconds = request.limits.wall_seconds * max(1, len(request.environment.checks))
+        return await self._run(CommandActivities.run_project_checks, request, seconds, summary)
 
     async def _run(self, method: Callable[[Any, I], Awaitable[O]], request: I, wall_seconds: float, summary: str) -> O:
         """Execute an activity whose program is stopped after `wall_seconds`."""

@@ -19,7 +19,7 @@ MAX_NAMES_SHOWN: Final = 20
 VERDICTS: Final = {
     "proved": "the fault is shown by a test that fails without the change and passes with it, and nothing broke",
     "unproved": "no test shows that the change resolves the issue",
-    "failed": "tests that failed before still fail",
+    "failed": "tests that it has to make pass fail",
     "regressed": "tests that passed before fail now",
 }
 

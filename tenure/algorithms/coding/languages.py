@@ -4,7 +4,7 @@ A grammar is a package of its own, imported at its first use. Without it, or in 
 lines of text.
 """
 
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from typing import Final, NamedTuple
 
@@ -197,7 +197,7 @@ class LoadedGrammar(NamedTuple):
     names: Query
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_grammar(language: str) -> LoadedGrammar | None:
     """Return the grammar of a language, or None if its package is not installed."""
     grammar = _GRAMMARS.get(language)

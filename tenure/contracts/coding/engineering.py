@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract
 from tenure.contracts.coding.repositories import (
+    CheckReport,
     Environment,
     OpenedRepository,
     ProjectTestReport,
@@ -69,6 +70,8 @@ class RepositoryState(Contract):
     """Map at the first answer; both stay, so that the beginning of the conversation does."""
     baseline: ProjectTestReport | None = None
     """Results of the tests of the commit; None if they have not run."""
+    checks: CheckReport | None = None
+    """Results of its linters and type checkers; None if they have not run."""
     summary: str = ""
     """Summary of turns that are left out of the conversation."""
     turns: tuple[ConversationTurn, ...] = ()

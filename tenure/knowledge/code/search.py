@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -126,9 +126,7 @@ def search_symbol(snapshot: CodeSnapshot, folder: Path, query: str, pattern: str
     return build_hits(action, found, entries, f"{hidden} more lines: add a file pattern" if hidden else "")
 
 
-def draw_map(
-    index: CodeIndex, repository: str, snapshot: CodeSnapshot, task: str, max_tokens: int
-) -> ActionResult:
+def draw_map(index: CodeIndex, repository: str, snapshot: CodeSnapshot, task: str, max_tokens: int) -> ActionResult:
     """Return a map of the repository within a budget of tokens, with the files that concern the task first."""
     ranked = rank_files(index, repository, snapshot, task, lambda path: True)[:_MAP_START_FILES]
     files = [
@@ -184,7 +182,7 @@ def _show_chunks(file: RankedFile, lines: list[str], words: Mapping[str, int]) -
 
 
 def _make_reader(folder: Path) -> Callable[[str], list[str]]:
-    @lru_cache(maxsize=None)
+    @cache
     def read(path: str) -> list[str]:
         """Return the lines of a file of the state, none if it is not a file any more."""
         try:

@@ -65,7 +65,9 @@ _FULL_TEXT_INDEX = FTS(language="English", stem=True, remove_stop_words=True, wi
 """Index with word positions, which phrase queries need."""
 
 
-_CODE_INDEX = FTS(base_tokenizer="whitespace", language="English", stem=True, remove_stop_words=True, with_position=False)
+_CODE_INDEX = FTS(
+    base_tokenizer="whitespace", language="English", stem=True, remove_stop_words=True, with_position=False
+)
 """Index of the words of code, which are split when they are stored."""
 
 _KEY_COLUMNS: Final = {

@@ -73,7 +73,8 @@ def test_member_has_its_class_in_the_heading_path() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["def f():\n    pass\n", "class A:\n  def f(self): pass\n", "(", "{\n", "if x:\n ", "'''", "x = [\n", "\t\n"]
+    "unit",
+    ["def f():\n    pass\n", "class A:\n  def f(self): pass\n", "(", "{\n", "if x:\n ", "'''", "x = [\n", "\t\n"],
 )
 def test_time_is_proportional_to_the_length(unit: str) -> None:
     """Eight times as much code of any shape takes at most about eight times as long."""

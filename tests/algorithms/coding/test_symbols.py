@@ -42,16 +42,31 @@ def outline(source: str, language: str) -> CodeOutline:
             ["struct Bin", "trait Put", "method Put.put", "method Bin.put", "namespace a", "function a.z"],
         ),
         ("java", "class Box { Box() {} void put(int n) {} }", ["class Box", "method Box.Box", "method Box.put"]),
-        ("c", "#define LIMIT 3\nstruct box { int n; };\nstatic int *put(int n) { return 0; }\n",
-         ["variable LIMIT", "struct box", "function put"]),
-        ("cpp", "namespace a { class Box { int put() { return 1; } }; }\nvoid a::Box::take() {}\n",
-         ["namespace a", "class a.Box", "method a.Box.put", "function a.Box.take"]),
-        ("c#", "namespace A { class Box { int N { get; } void Put() {} } }",
-         ["namespace A", "class A.Box", "method A.Box.N", "method A.Box.Put"]),
-        ("ruby", "module A\n  class Box\n    def put(x); end\n    def self.make; end\n  end\nend\n",
-         ["namespace A", "class A.Box", "method A.Box.put", "method A.Box.make"]),
-        ("php", "<?php class Box { function put($x) {} }\nfunction make() {}", ["class Box", "method Box.put",
-         "function make"]),
+        (
+            "c",
+            "#define LIMIT 3\nstruct box { int n; };\nstatic int *put(int n) { return 0; }\n",
+            ["variable LIMIT", "struct box", "function put"],
+        ),
+        (
+            "cpp",
+            "namespace a { class Box { int put() { return 1; } }; }\nvoid a::Box::take() {}\n",
+            ["namespace a", "class a.Box", "method a.Box.put", "function a.Box.take"],
+        ),
+        (
+            "c#",
+            "namespace A { class Box { int N { get; } void Put() {} } }",
+            ["namespace A", "class A.Box", "method A.Box.N", "method A.Box.Put"],
+        ),
+        (
+            "ruby",
+            "module A\n  class Box\n    def put(x); end\n    def self.make; end\n  end\nend\n",
+            ["namespace A", "class A.Box", "method A.Box.put", "method A.Box.make"],
+        ),
+        (
+            "php",
+            "<?php class Box { function put($x) {} }\nfunction make() {}",
+            ["class Box", "method Box.put", "function make"],
+        ),
     ],
 )
 def test_symbols_have_kind_and_qualified_name(language: str, source: str, symbols: list[str]) -> None:

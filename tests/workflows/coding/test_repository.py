@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tenure.contracts.coding.repositories import CodeSearchRequest, CommandRequest, EditRequest, ProjectTestRequest
+from tenure.contracts.coding.repositories import CodeSearchRequest, CommandRequest, EditRequest, EnvironmentRequest
 from tenure.contracts.coding.repository_task import RepositorySource, RepositoryTask
 from tenure.contracts.run.control import RunCommand
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -257,5 +257,5 @@ async def test_a_long_history_continues_in_a_new_one(serving: Serving) -> None:
 
     assert result.status == "done" and chat.count("repository_engineer") == 3
     assert len([one for one in repository.asked if isinstance(one, CodeSearchRequest)]) == 2
-    assert len([one for one in repository.asked if isinstance(one, ProjectTestRequest)]) == 2
+    assert len([one for one in repository.asked if isinstance(one, EnvironmentRequest)]) == 1
     assert result.usage.model_calls == 3
