@@ -45,7 +45,10 @@ def parse_code(text: str, language: str) -> SyntaxTree | None:
         return steps < 0
 
     # A parser is not shared: it keeps the state of a text that it gave up.
-    tree = Parser(grammar.language).parse(
-        lambda offset, point: source[offset : offset + _READ_BYTES], progress_callback=is_too_slow
-    )
-    return SyntaxTree(source, tree, grammar) if steps >= 0 and tree is not None else None
+    try:
+        tree = Parser(grammar.language).parse(
+            lambda offset, point: source[offset : offset + _READ_BYTES], progress_callback=is_too_slow
+        )
+    except ValueError:  # the parser was stopped
+        return None
+    return SyntaxTree(source, tree, grammar)

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from tenure.algorithms.coding.code_files import describe_foreign_path
 from tenure.contracts.coding.repositories import IndexReport
 from tenure.files.secret_files import describe_secret_name
 from tenure.knowledge.cancellation import is_never_cancelled
-from tenure.knowledge.code.snapshot import CodeSnapshot, IndexedFile, load_indexed_file
+from tenure.knowledge.code.snapshot import CodeSnapshot, IndexedFile, StateFile, load_indexed_file
 from tenure.knowledge.ingestion.readers import ReaderPool, choose_reader_count
 from tenure.knowledge.store.errors import WorkCancelled
 from tenure.knowledge.store.schema import (
@@ -46,14 +46,6 @@ _MAX_SNAPSHOTS: Final = 4
 _OPTIONS: Final = ReadingOptions(CHUNK_TOKENS, CHUNK_TOKENS, estimate_tokens)
 
 T = TypeVar("T")
-
-
-class StateFile(NamedTuple):
-    """A file of a state of a repository."""
-
-    path: str
-    blob: str
-    """Hash of its content."""
 
 
 class CodeIndex:
@@ -96,7 +88,7 @@ class CodeIndex:
             for batch in _split(new, _BATCH_FILES):
                 loaded |= self._parse(repository, {key: chosen[key] for key in batch}, folder, cancelled)
             self._tidy(repository, chosen.keys(), len(new))
-            snapshot = CodeSnapshot({key: loaded[key] for key in chosen}, len(new))
+            snapshot = CodeSnapshot({key: loaded[key] for key in chosen})
             self._keep(repository, state, snapshot)
             indexed = len(new)
         else:
