@@ -485,8 +485,8 @@ async def _serve_programs(
                 activities=collect_activities(
                     SandboxActivities(box, own.owner_home / "artifacts", store, roots),
                     WorkspaceActivities(workspaces, roots, guard),
-                    CodeIndexActivities(workspaces, knowledge),
                     make_command_activities(own, box, workspaces),
+                    CodeIndexActivities(workspaces, knowledge),
                 ),
                 max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
                 graceful_shutdown_timeout=choose_shutdown_timeout(own, SANDBOX_QUEUE),
