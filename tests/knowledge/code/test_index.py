@@ -1,7 +1,7 @@
 """Tests of the index of a repository, and of searches in it."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -38,13 +38,14 @@ def write_state(folder: Path, files: Mapping[str, str]) -> list[StateFile]:
 
 
 @pytest.fixture
-def update(knowledge: KnowledgeBase, tmp_path: Path) -> Update:
+def update(knowledge: KnowledgeBase, tmp_path: Path) -> Iterator[Update]:
     """Index a state of the repository `shop`."""
 
     def index(files: Mapping[str, str]) -> tuple[CodeSnapshot, IndexReport]:
         return knowledge.code.update("shop", write_state(tmp_path / "files", files), tmp_path / "files")
 
-    return index
+    yield index
+    knowledge.close()
 
 
 def test_only_changed_files_are_parsed_again(update: Update, uri: str, tmp_path: Path) -> None:
@@ -52,9 +53,9 @@ def test_only_changed_files_are_parsed_again(update: Update, uri: str, tmp_path:
     _, first = update(FILES)
     changed = FILES | {"web/cart.ts": "export function drawCart() {}\n"}
     snapshot, second = update(changed)
-    again = KnowledgeBase(uri, WordVectors()).code.update(
-        "shop", write_state(tmp_path / "files", changed), tmp_path / "files"
-    )
+    other = KnowledgeBase(uri, WordVectors())
+    again = other.code.update("shop", write_state(tmp_path / "files", changed), tmp_path / "files")
+    other.close()
 
     assert first.files == first.indexed == len(FILES) - 1
     assert second.indexed == 1
@@ -162,6 +163,7 @@ def test_cancelled_indexing_stops(knowledge: KnowledgeBase, tmp_path: Path) -> N
 
     with pytest.raises(WorkCancelled):
         knowledge.code.update("shop", files, tmp_path / "files", lambda: True)
+    knowledge.close()
 
 
 @pytest.mark.parametrize(
