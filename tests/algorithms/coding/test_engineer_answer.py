@@ -85,6 +85,22 @@ def test_a_command_has_several_lines() -> None:
     assert block.text == "a\nREAD b"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        'python -c "\nREAD = 1\nprint(READ)"',
+        "make \\\n  all",
+        "echo it's",
+        "echo \"it's\" 'a\"b'",
+    ],
+)
+def test_a_command_continues_until_it_is_complete(command: str) -> None:
+    """An open quote takes the following lines; one that nothing closes takes none."""
+    run, read = actions(f"RUN {command}\nREAD b.py\n")
+
+    assert (run.text, read.subject) == (command, "b.py")
+
+
 def test_the_end_has_a_report() -> None:
     """Everything after DONE belongs to it; a message has its paragraphs."""
     read, done = actions("READ a.py\nDONE\nCAUSE: a.py:1\nis wrong\nCHANGE: b\n**MESSAGE:** a: b\n\nREAD more\n")

@@ -60,8 +60,8 @@ async def test_an_issue_is_resolved_and_proved(serving: Serving) -> None:
     assert result.patch == change.patch and "return 'right'" in result.patch
     assert chat.count("repository_engineer") == 3
     assert [step.action for step in change.steps] == [
-        *("read src/a.py", "search where f is", "grep def f", "plan f returns 'wrong' (src/a.py:2); return 'right'."),
-        *("edit src/a.py", "run pytest -q tests/test_a.py", "done a: return the right word"),
+        *("read src/a.py", "search where f is", "grep def f"),
+        *("plan", "edit src/a.py", "run pytest -q tests/test_a.py", "done"),
     ]
     second, third = [prompt for _, prompt in chat.asked][1:]
     assert "return 'wrong'" in second and "ran pytest -q tests/test_a.py" in third
