@@ -37,6 +37,7 @@ from temporalio.worker import (
 )
 
 from activities.archive import ArchiveActivities, Archiver
+from activities.code_index import CodeIndexActivities
 from activities.commands import CommandActivities
 from activities.heartbeat import CLUSTER_THROTTLE_SHARE, LOCAL_HEARTBEAT_THROTTLE, HeartbeatThrottleInterceptor
 from activities.knowledge import KnowledgeActivities
@@ -485,6 +486,7 @@ async def _serve_programs(
                     SandboxActivities(box, own.owner_home / "artifacts", store, roots),
                     WorkspaceActivities(workspaces, roots, guard),
                     make_command_activities(own, box, workspaces),
+                    CodeIndexActivities(workspaces, knowledge),
                 ),
                 max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
                 graceful_shutdown_timeout=choose_shutdown_timeout(own, SANDBOX_QUEUE),

@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Literal, NamedTuple
 
+from tenure.algorithms.coding.code_files import is_test_path
 from tenure.contracts.coding.repositories import ChangedFile
 from tenure.repositories.errors import RepositoryRefused
-from tenure.repositories.git import Git, GitFailed, initialize
+from tenure.repositories.git import Git, GitFailed, initialize, split_records
 from tenure.repositories.tree import MAX_TEXT_BYTES
 
 MAX_PATCH_BYTES: Final = 1_000_000
@@ -101,13 +102,15 @@ def record_changes(git: Git, folder: Path, commit: str) -> Recorded:
     removed = clean_files(folder)
     left_out = [f"{path}: no file, folder or link, or a Git repository; removed" for path in removed]
     try:
-        chosen, new = [], []
+        chosen, new, deleted = [], [], []
         listed = git.run("ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard")
         for record in dict.fromkeys(listed.split(b"\0")):
             if not record:
                 continue
             tag, name = record[:1], record[2:]
-            if tag != b"?":
+            if tag == b"R":
+                deleted.append(name)
+            elif tag != b"?":
                 _check_tracked(folder, name)
                 chosen.append(name)
             elif reason := _find_fault(folder, name):
@@ -121,8 +124,11 @@ def record_changes(git: Git, folder: Path, commit: str) -> Recorded:
                 left_out.append(f"{os.fsdecode(name)}: new, and all new files exceed {MAX_NEW_BYTES:,} bytes")
             else:
                 chosen.append(name)
-        if chosen:
-            git.run("update-index", "--add", "--remove", "--replace", "-z", "--stdin", data=b"\0".join(chosen) + b"\0")
+        chosen = [name for name in chosen if name not in set(deleted)]  # Git lists them as changed as well
+        # Deleted files first: a link or a file may be where their folder was.
+        for options, names in ((("--force-remove",), deleted), (("--add", "--remove", "--replace"), chosen)):
+            if names:
+                git.run("update-index", *options, "-z", "--stdin", data=b"".join(name + b"\0" for name in names))
         tree = git.read("write-tree")
         return _compare(git, commit, tree, tuple(left_out))
     except GitFailed as error:
@@ -178,6 +184,7 @@ def list_changes(git: Git, commit: str, tree: str) -> tuple[ChangedFile, ...]:
             status=_STATUS.get(state, "changed"),
             added=lines.get(path, (0, 0))[0],
             removed=lines.get(path, (0, 0))[1],
+            is_test=is_test_path(os.fsdecode(path)),
         )
         for path, state in states.items()
     )
@@ -226,11 +233,12 @@ def check_out(git: Git, tree: str) -> None:
 
 def list_ignored(git: Git, paths: Sequence[str]) -> list[str]:
     """Return those of some paths that the repository's rules, or those of every workspace, leave out of a patch."""
-    data = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    # A path that begins so has no magic characters; the command does not take the variable that turns them off.
+    data = b"".join(os.fsencode(f"./{path}") + b"\0" for path in paths)
     try:
-        output = git.run("check-ignore", "-z", "--stdin", data=data)
+        output = git.run("check-ignore", "-z", "--stdin", data=data, environment={"GIT_LITERAL_PATHSPECS": "0"})
     except GitFailed as error:
         if error.output.strip():
             raise
         return []  # Git fails without a word if it ignores none
-    return [os.fsdecode(path) for path in output.split(b"\0") if path]
+    return [path.removeprefix("./") for path in split_records(output)]

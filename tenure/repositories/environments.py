@@ -65,6 +65,9 @@ MAX_GENERATED_BYTES: Final = 256 << 20
 _FORMAT: Final = 1
 """Number that is raised if the same declarations give another environment."""
 _NOT_GENERATED: Final = ("build", ".eggs", ".tox", ".nox", "node_modules", "__pycache__", ".pytest_cache", "dist")
+_OFFLINE: Final = {"PIP_RETRIES": "0", "UV_OFFLINE": "1", "npm_config_offline": "true"}
+"""Variables of a setup without a network, which then fails at once."""
+_AUTHORITIES: Final = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 _TRASH: Final = f"{ENVIRONMENT}/.tmp"
 
 
@@ -259,20 +262,27 @@ class Environments:
         return _reply(environment, True, text, f"environment: installed in {outcome.seconds:.0f} s")
 
     def _build_setup_variables(self, environment: Environment) -> dict[str, str]:
-        runtime = self._sandbox.runtime
         # Without these two, Go and Cargo use their own defaults.
         closed = ("GOPROXY", "CARGO_NET_OFFLINE") if environment.allow_network else ()
         return {
             **{name: value for name, value in environment.variables if name not in closed},
-            **{"TENURE_PYTHON": str(runtime.python), "TMPDIR": _TRASH, "npm_config_cache": f"{_TRASH}/npm"},
-            **{"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_CACHE_DIR": "1", "UV_NO_CACHE": "1"},
-            **{"UV_PROJECT_ENVIRONMENT": ENVIRONMENT, "VIRTUAL_ENV": ENVIRONMENT, "PIP_PROGRESS_BAR": "off"},
+            **{"TENURE_PYTHON": str(self._sandbox.runtime.python), "TMPDIR": _TRASH, "VIRTUAL_ENV": ENVIRONMENT},
+            **{"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_CACHE_DIR": "1"},
+            **{"PIP_PROGRESS_BAR": "off", "UV_NO_CACHE": "1", "npm_config_cache": f"{_TRASH}/npm"},
+            **(_trust_system() if environment.allow_network else _OFFLINE),
             **self._variables,
         }
 
 
 class EnvironmentLost(Exception):
     """The environment of a run cannot be installed again on this machine; the message is one line."""
+
+
+def _trust_system() -> dict[str, str]:
+    """Return the variables by which package managers trust the authorities of the system, as its own programs do."""
+    bundle = next((path for path in _AUTHORITIES if Path(path).is_file()), None)
+    names = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE")
+    return dict.fromkeys(names, bundle) if bundle else {}
 
 
 def _read_project(folder: Path) -> tuple[ProjectFacts, dict[str, str]]:

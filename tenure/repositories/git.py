@@ -42,9 +42,10 @@ class GitFailed(Exception):
     """A command of Git failed; the message is the first line of its complaint."""
 
     def __init__(self, command: str, status: int, complaint: str) -> None:
-        """Store the command and the first line that it wrote."""
-        lines = [line for line in complaint.splitlines() if line.strip()]
-        self.complaint = " ".join((lines or [f"exit code {status}"])[0].split())[:MAX_ERROR_CHARS]
+        """Store the command and the first line of its own that it wrote; a server's lines begin with `remote:`."""
+        lines = [line for line in complaint.splitlines() if line.strip() and not line.startswith("remote:")]
+        first = " ".join((lines or [f"exit code {status}"])[0].split())
+        self.complaint = "".join(letter for letter in first if letter.isprintable())[:MAX_ERROR_CHARS]
         self.output = complaint
         super().__init__(f"git {command}: {self.complaint}")
 

@@ -35,7 +35,9 @@ async def open_commit(workspaces: Workspaces, run: RunId, copied: CopiedCommit, 
         packed=packed or await workspaces.copies.upload(copied),
     )
     summary = await run_to_end(partial(summarize_tree, copied.git, copied.commit, copied.entries))
-    subject = await run_to_end(partial(copied.git.read, "log", "-1", "--format=%s", copied.commit))
+    # Not from the log, which needs the commits before.
+    raw = await run_to_end(partial(copied.git.read, "cat-file", "commit", copied.commit))
+    subject = raw.partition("\n\n")[2].strip().partition("\n")[0]
     async with workspaces.open(workspace, read_only=True):
         pass
     return OpenedRepository(

@@ -199,8 +199,8 @@ def _read_object_format(config: Path) -> str:
 
 def _refuse_links(objects: Path) -> None:
     """Refuse objects that are links: they could lead to a repository that may not be read."""
-    for folder in (objects, *(Path(entry) for entry in os.scandir(objects) if entry.is_dir(follow_symlinks=False))):
-        for entry in os.scandir(folder):
-            status = entry.stat(follow_symlinks=False)
-            if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-                raise RepositoryRefused(f"{entry.path} is a link: copy the repository with `git clone --no-hardlinks`")
+    for folder in (objects, *(inner for inner in objects.iterdir() if not inner.is_symlink() and inner.is_dir())):
+        for path in folder.iterdir():
+            mode = path.lstat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise RepositoryRefused(f"{path} is a link: copy the repository with `git clone --no-hardlinks`")

@@ -181,7 +181,7 @@ class RepositoryWorkflow(ControllableWorkflow):
         else:
             prepared.start()
             await prepared.wait_for_beginning()
-            self._update(map=prepared.map, beginning="\n\n".join(prepared.take_news()))
+            self._update(map=prepared.map, beginning=prepared.describe_beginning())
         state = self._get_state()
         self.runner = ActionRunner(
             self.clients, state.workspace, self.prepared.prepare_commands, lambda text: ask_person(self, text)

@@ -75,7 +75,7 @@ class Preparation:
         """Results of its linters and type checkers."""
         self.notes: list[str] = []
         self._news: list[str] = []
-        self._has_begun = False
+        self._has_begun = self._has_read = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def restore(self, state: RepositoryState) -> None:
@@ -107,9 +107,15 @@ class Preparation:
             await self._list_files()
         self._has_begun = True
 
+    def describe_beginning(self) -> str:
+        """Return what is known of commands and tests before the first answer."""
+        known, self._news = "\n\n".join(self._news), []
+        return known
+
     def take_news(self) -> list[str]:
         """Return what has become known since the last call."""
         news, self._news = self._news, []
+        self._has_read = True  # a map would only repeat what the model has found by itself
         return news
 
     async def prepare_commands(self) -> CommandPlace:
@@ -152,7 +158,7 @@ class Preparation:
         drawn: ActionResult | None = await self._try(mapping, "No map of the repository could be drawn")
         if drawn and not self._has_begun:
             self.map = drawn.text
-        elif drawn:
+        elif drawn and not self._has_read:
             self._news.append(f"Map of the repository:\n{drawn.text}")
         self._clients.progress.report(last=f"{report.files} files, {report.symbols} symbols")
 

@@ -93,7 +93,7 @@ class _TreeSplitter:
     def _partition(self, node: Node, start: int, end: int) -> Iterator[tuple[int, int, Node | None]]:
         """Yield the range of lines of each child with the child; the head before the first child has none.
 
-        A child starts with the comments and attributes before it; one that starts in a line of another belongs to it.
+        A child starts with the comments and attributes before it.
         """
         cuts: list[tuple[int, Node | None]] = [(start, None)]
         attached_row = attached_end = previous_end = -2
@@ -106,9 +106,10 @@ class _TreeSplitter:
                 continue
             attached_row = -2
             at = bisect_left(self._rows, begin, start, end)
-            if at < end and (at > cuts[-1][0] or cuts[-1][1] is None) and (row > previous_end or end_row > row):
-                if at == cuts[-1][0]:
-                    cuts.pop()
+            last, known = cuts[-1]
+            if at == last and (known is None or end_row > known.end_point[0]):
+                cuts[-1] = (at, child)  # of the children in a line, the one with the other lines
+            elif last < at < end and (row > previous_end or end_row > row):
                 cuts.append((at, child))
             previous_end = max(previous_end, end_row)
         for (first, child), (last, _) in pairwise((*cuts, (end, None))):

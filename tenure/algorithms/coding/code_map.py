@@ -115,7 +115,7 @@ def build_map(files: Sequence[MapFile], task: str, start: Mapping[str, float], m
     order = sorted(by_path, key=lambda path: (-ranks[path], path))
     parts: list[str] = []
     room = max_tokens
-    for number, path in enumerate(order):
+    for _number, path in enumerate(order):
         # Files of the first ranks get more room than later ones.
         part = _render_file(by_path[path], symbol_ranks, max(room // 6, 30))
         cost = estimate_tokens(part) + 1

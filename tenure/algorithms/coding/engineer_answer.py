@@ -64,7 +64,9 @@ def parse_engineer_answer(text: str) -> ParsedAnswer:
 
 
 def describe_action(action: EngineerAction) -> str:
-    """Return an action in a line for people."""
+    """Return an action in a line for people; the texts of a plan and of the end have a place of their own."""
+    if action.kind in ("plan", "done"):
+        return action.kind
     subject = " ".join((action.subject or action.text).split())
     lines = f" {action.first or 1}-{action.last or ''}" if action.first or action.last else ""
     files = f" in {action.pattern}" if action.pattern else ""
@@ -171,7 +173,7 @@ class _ActionReader:
             if block is None or not "".join(block[0]).strip():
                 raise ValueError("no command follows RUN")
             return "\n".join(block[0])
-        lines = [subject]
+        lines = [subject, *self._read_continuation(subject)]
         for _, word in _HEREDOC.findall(subject):
             while self._position < len(self._lines):
                 lines.append(self._lines[self._position])
@@ -181,6 +183,16 @@ class _ActionReader:
             else:
                 raise ValueError(f"the here-document of RUN has no end line {word}")
         return "\n".join(lines)
+
+    def _read_continuation(self, subject: str) -> list[str]:
+        """Return the lines that complete a command with an open quote or a backslash at its end."""
+        command = subject
+        for end in range(self._position, len(self._lines) + 1):
+            if not _is_unfinished(command):
+                added, self._position = self._lines[self._position : end], end
+                return added
+            command = "\n".join([command, *self._lines[end : end + 1]])
+        return []  # the shell reports what is wrong
 
     def _read_block(self) -> tuple[list[str], int] | None:
         """Return the lines of the block that follows, with the width of its markers; None if none follows."""
@@ -246,6 +258,22 @@ def _parse_range(subject: str) -> EngineerAction:
     if last is not None and last < first:
         raise ValueError(f"the last line {last} is before the first line {first}")
     return EngineerAction(kind="read", subject=_unquote(found[1]), first=first, last=last)
+
+
+def _is_unfinished(command: str) -> bool:
+    """Return whether a command has an open quote, or ends with a backslash."""
+    quote = ""
+    escaped = False
+    for character in command:
+        if escaped:
+            escaped = False
+        elif character == "\\" and quote != "'":
+            escaped = True
+        elif character == quote:
+            quote = ""
+        elif character in "'\"" and not quote:
+            quote = character
+    return bool(quote) or escaped
 
 
 def _unquote(text: str) -> str:

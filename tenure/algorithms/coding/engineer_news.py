@@ -15,6 +15,8 @@ MAX_TESTS_SHOWN: Final = 8
 """Failed tests that are shown with their messages: the first ones mostly have the cause of the others."""
 
 MAX_NAMES_SHOWN: Final = 20
+MAX_OUTPUT_SHOWN: Final = 1_500
+"""Characters of the output of tests that could not be counted: its end says why."""
 
 VERDICTS: Final = {
     "proved": "the fault is shown by a test that fails without the change and passes with it, and nothing broke",
@@ -34,7 +36,8 @@ def describe_environment(environment: Environment) -> str:
 def describe_tests(report: ProjectTestReport) -> str:
     """Return the results of tests: a line of counts, then the failed tests."""
     if report.error:
-        return f"they could not be counted: {report.error}"
+        printed = report.observation.text[-MAX_OUTPUT_SHOWN:] if report.observation else ""
+        return f"they could not be counted: {report.error}\n{printed}".rstrip()
     counts = ", ".join(f"{count} {outcome}" for outcome, count in report.counts.items() if count)
     failed = [test for test in report.tests if test.outcome in ("failed", "error")]
     lines = [f"- {test.id}: {_first_line(test)}".rstrip(": ") for test in failed[:MAX_TESTS_SHOWN]]

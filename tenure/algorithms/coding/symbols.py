@@ -50,11 +50,12 @@ class CodeOutline(NamedTuple):
 def outline_code(syntax: SyntaxTree) -> CodeOutline:
     """Return the symbols that a syntax tree defines, and the names that it refers to."""
     definitions = _find_definitions(syntax)
-    return CodeOutline(tuple(_list_symbols(syntax, definitions)), _find_references(syntax, definitions))
+    symbols = tuple(symbol for symbol in _list_symbols(syntax, definitions) if symbol.kind != _BLOCK)
+    return CodeOutline(symbols, _find_references(syntax, definitions))
 
 
 def find_symbols(syntax: SyntaxTree) -> tuple[CodeSymbol, ...]:
-    """Return the symbols that a syntax tree defines, in the order of the text."""
+    """Return the symbols that a syntax tree defines and the blocks of some, in the order of the text."""
     return tuple(_list_symbols(syntax, _find_definitions(syntax)))
 
 
@@ -103,7 +104,7 @@ def _list_symbols(syntax: SyntaxTree, definitions: Mapping[int, _Definition]) ->
             parts = [*_NAME.findall(_decode(receiver))[-1:], own]
         qualified = ".".join(filter(None, (outer, *(parts or [own]))))
         around.append((node.end_byte, qualified, kind))
-        if kind == _BLOCK or not own:
+        if not own:
             continue
         count += 1
         if count > MAX_SYMBOLS:

@@ -12,6 +12,8 @@ _BYTES_PER_STEP: Final = 8
 """Bytes of code for which the parser may take one step; sympy takes 118 bytes a step."""
 _FIRST_STEPS: Final = 10_000
 _READ_BYTES: Final = 65_536
+_MAX_ERROR_TOKENS: Final = 2_000
+"""Tokens of one error; queries of an error with 20,000 take 0.6 s."""
 
 
 class SyntaxTree(NamedTuple):
@@ -45,7 +47,15 @@ def parse_code(text: str, language: str) -> SyntaxTree | None:
         return steps < 0
 
     # A parser is not shared: it keeps the state of a text that it gave up.
-    tree = Parser(grammar.language).parse(
-        lambda offset, point: source[offset : offset + _READ_BYTES], progress_callback=is_too_slow
-    )
-    return SyntaxTree(source, tree, grammar) if steps >= 0 and tree is not None else None
+    try:
+        tree = Parser(grammar.language).parse(
+            lambda offset, point: source[offset : offset + _READ_BYTES], progress_callback=is_too_slow
+        )
+    except ValueError:  # the parser was stopped
+        return None
+    return None if _is_degenerate(tree.root_node) else SyntaxTree(source, tree, grammar)
+
+
+def _is_degenerate(root: Node) -> bool:
+    """Return whether a tree is mostly an error: queries take the square of the number of the tokens in it."""
+    return any(node.is_error and node.child_count > _MAX_ERROR_TOKENS for node in (root, *root.children))

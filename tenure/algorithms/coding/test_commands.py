@@ -80,6 +80,11 @@ def _is_module(words: Sequence[str], module: str) -> bool:
 
 def _plan_pytest(command: str, assignments: list[str], words: list[str], ids: Sequence[str]) -> TestPlan:
     selection = shorten_selection(ids, "::")
+    # A command with a path of its own, as in `PYTHONPATH=src pytest`, would hide the plugin that reports the tests.
+    for n, word in enumerate(assignments):
+        if word.startswith("PYTHONPATH="):
+            assignments[n] = f"{word}:{_PLUGINS}"
+            command = command.replace(word, assignments[n], 1)
     if not selection:
         return TestPlan(command, "pytest", not ids, build_pytest_variables())
     start = 3 if words[1:2] == ["-m"] else 1

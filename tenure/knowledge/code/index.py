@@ -6,9 +6,9 @@ A row is keyed by path and content, so a file that another state has with the sa
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from tenure.algorithms.coding.code_files import describe_foreign_path
 from tenure.contracts.coding.repositories import IndexReport
 from tenure.files.secret_files import describe_secret_name
 from tenure.knowledge.cancellation import is_never_cancelled
-from tenure.knowledge.code.snapshot import CodeSnapshot, IndexedFile, load_indexed_file
+from tenure.knowledge.code.snapshot import CodeSnapshot, IndexedFile, StateFile, load_indexed_file
 from tenure.knowledge.ingestion.readers import ReaderPool, choose_reader_count
 from tenure.knowledge.store.errors import WorkCancelled
 from tenure.knowledge.store.schema import (
@@ -28,7 +28,7 @@ from tenure.knowledge.store.schema import (
 )
 from tenure.knowledge.store.store import Store
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode
-from tenure.sources.parsers.reader_process import ReaderOutcome, ReadingOptions
+from tenure.sources.parsers.reader_process import ReaderOutcome, ReadingOptions, UnreadableFile
 
 INDEX_VERSION: Final = "1"
 """Version of the rows; raise it if the same file gets other symbols, references or chunks."""
@@ -36,6 +36,8 @@ CHUNK_TOKENS: Final = 300
 """Target length of a chunk, in estimated tokens: about 35 lines."""
 MAX_INDEXED_FILES: Final = 50_000
 """Files of a state that are indexed; 50,000 take some minutes. The others are found by text."""
+_MAX_FAILED_FILES: Final = 50
+"""Files of one batch that may end or hold up their parser; each may take 20 s. Those after them are not parsed."""
 _BATCH_FILES: Final = 2_000
 """Files whose rows are written together; a killed indexing continues after the last batch."""
 _MAX_UNINDEXED_CHUNKS: Final = 2_000
@@ -46,14 +48,6 @@ _MAX_SNAPSHOTS: Final = 4
 _OPTIONS: Final = ReadingOptions(CHUNK_TOKENS, CHUNK_TOKENS, estimate_tokens)
 
 T = TypeVar("T")
-
-
-class StateFile(NamedTuple):
-    """A file of a state of a repository."""
-
-    path: str
-    blob: str
-    """Hash of its content."""
 
 
 class CodeIndex:
@@ -96,7 +90,7 @@ class CodeIndex:
             for batch in _split(new, _BATCH_FILES):
                 loaded |= self._parse(repository, {key: chosen[key] for key in batch}, folder, cancelled)
             self._tidy(repository, chosen.keys(), len(new))
-            snapshot = CodeSnapshot({key: loaded[key] for key in chosen}, len(new))
+            snapshot = CodeSnapshot({key: loaded[key] for key in chosen})
             self._keep(repository, state, snapshot)
             indexed = len(new)
         else:
@@ -131,7 +125,13 @@ class CodeIndex:
         self, repository: str, files: dict[str, StateFile], folder: Path, cancelled: Callable[[], bool]
     ) -> dict[str, IndexedFile]:
         """Parse files in reader processes and store their rows."""
-        tasks = [_make_task(folder, file) for file in files.values()]
+        failed = 0
+
+        def list_tasks() -> Iterator[CodeTask]:
+            for file in files.values():
+                if failed > _MAX_FAILED_FILES:
+                    return
+                yield CodeTask(str(folder / file.path), file.path, CHUNK_TOKENS)
 
         def check() -> None:
             if cancelled():
@@ -139,7 +139,9 @@ class CodeIndex:
 
         file_rows: list[dict[str, object]] = []
         chunk_rows: list[dict[str, object]] = []
-        for key, outcome in zip(files, self._readers.read_all(tasks, check), strict=True):
+        outcomes = chain(self._readers.read_all(list_tasks(), check), repeat(None))
+        for key, outcome in zip(files, outcomes, strict=False):
+            failed += isinstance(outcome, UnreadableFile)
             parsed = _get_parsed(outcome)
             file_rows.append(
                 {
@@ -197,15 +199,12 @@ def _make_file_id(file: StateFile) -> str:
     return hash_parts(INDEX_VERSION, file.path, file.blob)[:32]
 
 
-def _make_task(folder: Path, file: StateFile) -> CodeTask:
-    return CodeTask(str(folder / file.path), file.path, CHUNK_TOKENS)
-
-
-def _get_parsed(outcome: ReaderOutcome) -> ParsedCode:
+def _get_parsed(outcome: ReaderOutcome | None) -> ParsedCode:
     """Return what a reader has found, or the reason for which it has not."""
     if isinstance(outcome, ParsedCode):
         return outcome
-    return ParsedCode(outcome.path, "[]", "", (), getattr(outcome, "reason", "was not read"))
+    reason = outcome.reason if isinstance(outcome, UnreadableFile) else "comes after too many files without a result"
+    return ParsedCode("", "[]", "", (), reason)
 
 
 def _report(snapshot: CodeSnapshot, indexed: int, foreign: int, beyond: int) -> IndexReport:

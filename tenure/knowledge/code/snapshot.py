@@ -9,6 +9,14 @@ from typing import Any, NamedTuple
 from tenure.algorithms.coding.symbols import CodeSymbol
 
 
+class StateFile(NamedTuple):
+    """A file of a state of a repository."""
+
+    path: str
+    blob: str
+    """Hash of its content."""
+
+
 class IndexedFile(NamedTuple):
     """A file of the index."""
 
@@ -44,7 +52,7 @@ class Definition(NamedTuple):
 class CodeSnapshot:
     """Symbols and references of the files of a state; immutable."""
 
-    def __init__(self, files: Mapping[str, IndexedFile], new: int = 0) -> None:
+    def __init__(self, files: Mapping[str, IndexedFile]) -> None:
         """Keep the files by their keys in the index."""
         self.files = files
 

@@ -44,7 +44,8 @@ def set_steps(change: RepositoryChange) -> Iterator[BlockNode]:
     for step in change.steps:
         if step.thought:
             lines.append(make_line(format_words(step.thought, "em")))
-        lines.append(make_line(make_code(step.action), f": {flatten(step.summary)}"))
+        # Some summaries repeat the action.
+        lines.append(make_line(make_code(step.action), f": {flatten(step.summary.removeprefix(f'{step.action}: '))}"))
     if lines:
         yield PartNode("steps", "Steps", (ListNode(tuple(lines)),), "How the change was made")
 
@@ -65,7 +66,7 @@ def _set_proof(change: RepositoryChange) -> Iterator[BlockNode]:
     rows = [row for group in _OUTCOMES for row in _list_rows(group, getattr(proof, group))]
     if rows:
         columns = tuple(map(make_line, ("Test", "Without the change", "With it")))
-        yield TableNode(columns, tuple(rows), labelled=True)
+        yield TableNode(columns, tuple(rows))
     yield from _set_remarks(proof, change)
 
 
@@ -83,7 +84,8 @@ def _set_remarks(proof: Proof, change: RepositoryChange) -> Iterator[BlockNode]:
     environment = change.environment
     lines = [make_line(f"{proof.kept} other tests passed before and pass now.")] if proof.kept else []
     if environment.test:
-        lines.append(make_line("Tests: ", make_code(environment.test), f" {environment.reason}".rstrip()))
+        reason = f" ({flatten(environment.reason)})" if environment.reason else ""
+        lines.append(make_line("Tests: ", make_code(environment.test), reason))
     if proof.reproduction:
         lines.append(make_line("Written for this task: ", make_code(proof.reproduction)))
     if proof.changed_tests:

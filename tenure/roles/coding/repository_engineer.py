@@ -70,7 +70,7 @@ ASK_RULE: Final = "ASK question                 the person, only if the issue ha
 NO_ACTION: Final = "No action was found. An action begins a line with its keyword, such as READ src/a.py 1-80."
 
 # The tags of this prompt alone: a file with <table> or <section> has to be shown as it is, or no edit would fit it.
-_OWN_TAGS = re.compile(r"<(?=\s*/?\s*(?:results|map|memory|passage|question|task|feedback)\b)", re.IGNORECASE)
+_OWN_TAGS = re.compile(r"<(?=\s*/?\s*(?:results|map|memory|passage|question|task|feedback|preferences)\b)", re.IGNORECASE)
 
 
 class RepositoryEngineerInput(RoleInput):
@@ -113,7 +113,7 @@ def render(input: RepositoryEngineerInput, evidence: Evidence) -> list[Message]:
         else "",
         render_preferences(input.preferences),
         render_results("map", input.map) if input.map else "",
-        input.environment,
+        neutralise_tags(input.environment),
         '<task name="repository_engineer">\nResolve the issue in <question>.\n</task>',
         f"Your earlier steps, in short:\n{neutralise_tags(input.summary)}" if input.summary else "",
     )

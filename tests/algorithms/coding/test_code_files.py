@@ -51,7 +51,7 @@ def test_tests_are_known_by_their_paths(path: str, is_test: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("parse_HTTPHeader(x)", "parse_httpheader parse http header x"),
+        ("parse_HTTPHeader(x)", "parse_httpheader parse http header"),
         ("camelCase", "camelcase camel case"),
         ("plain", "plain"),
         ("__init__", "init"),

@@ -38,7 +38,8 @@ def outline(source: str, language: str) -> CodeOutline:
         ),
         (
             "rust",
-            "struct Bin { n: i32 }\ntrait Put { fn put(&self); }\nimpl Put for Bin { fn put(&self) {} }\nmod a { fn z() {} }",
+            "struct Bin { n: i32 }\ntrait Put { fn put(&self); }\nimpl Put for Bin { fn put(&self) {} }\n"
+            "mod a { fn z() {} }\n",
             ["struct Bin", "trait Put", "method Put.put", "method Bin.put", "namespace a", "function a.z"],
         ),
         ("java", "class Box { Box() {} void put(int n) {} }", ["class Box", "method Box.Box", "method Box.put"]),
