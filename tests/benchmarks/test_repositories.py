@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ from benchmarks.repositories.candidates import (
     select_files,
     write_statement,
 )
-from benchmarks.repositories.clones import Commit, PatchRefused, apply_patch, make_base, run_git
+from benchmarks.repositories.clones import Commit, PatchRefused, apply_patch, find_clone, make_base, run_git
 from benchmarks.repositories.conversations import Usage, count_usage
 from benchmarks.repositories.evaluation import evaluate
 from benchmarks.repositories.instances import (
@@ -64,6 +66,14 @@ def commit(folder: Path, files: dict[str, str], message: str) -> None:
 
 
 @pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Return a folder that every user of the machine can read, as the box has to."""
+    with tempfile.TemporaryDirectory(prefix="test-repositories-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
 def clones(tmp_path: Path) -> Path:
     """Return a folder of clones with one repository: a commit, its fix, and a commit of documentation."""
     folder = tmp_path / "clones" / "owner+numbers"
@@ -80,7 +90,7 @@ CONFIG = InstallConfig(environment="owner+numbers", tests=("tests",))
 
 def build_instance(clones: Path, **changes: Any) -> Instance:
     """Return the instance that the fix of the repository gives."""
-    (candidate,) = iterate_candidates(clones / "owner+numbers", "python")
+    (candidate,) = iterate_candidates(find_clone(clones, "owner/numbers"), "python")
     clone = clones / "owner+numbers"
     patch, test_patch = (
         run_git("diff", candidate.parent, candidate.commit.hash, "--", path, folder=clone).decode()
@@ -108,6 +118,7 @@ def make_environment(folder: Path) -> Path:
     own = Path(pytest.__file__).parents[1]
     for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"):
         shutil.copytree(own / name, site / name)
+    shutil.copy2(own / "py.py", site)
     (target / "installed.json").write_text("{}")
     return target
 
@@ -251,8 +262,8 @@ def test_predictions_of_both_formats_are_read(tmp_path: Path) -> None:
 def test_a_base_has_no_history(clones: Path, tmp_path: Path) -> None:
     """Who works in the base finds the files of the parent, and no other commit."""
     instance = build_instance(clones)
-    made = make_base(clones / "owner+numbers", instance.base_commit, tmp_path / "one")
-    again = make_base(clones / "owner+numbers", instance.base_commit, tmp_path / "two")
+    made = make_base(find_clone(clones, "owner/numbers"), instance.base_commit, tmp_path / "one")
+    again = make_base(find_clone(clones, "owner/numbers"), instance.base_commit, tmp_path / "two")
 
     assert made == again
     assert run_git("rev-list", "--all", folder=tmp_path / "one").decode().split() == [made]
@@ -302,9 +313,6 @@ def test_test_commands_are_those_of_a_person(config: InstallConfig, command: str
 @needs_box
 def test_a_fix_becomes_a_task_and_is_evaluated(clones: Path, tmp_path: Path) -> None:
     """The fix is found and verified; its patch resolves the task, a wrong one does not, nor does one of the tests."""
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents[:3]:
-        parent.chmod(0o755)
     environment = make_environment(tmp_path)
     config = json.dumps({"environment": CONFIG.environment})
     (environment / "installed.json").write_text(config)
@@ -319,7 +327,7 @@ def test_a_fix_becomes_a_task_and_is_evaluated(clones: Path, tmp_path: Path) -> 
         ("tests/test_numbers.py::test_double",),
     )
     assert task.problem_statement == "Fix the half of odd numbers (#7)\n\nhalve(3) returned 1, which is wrong."
-    clone, work = clones / "owner+numbers", tmp_path / "work" / "evaluation"
+    clone, work = find_clone(clones, "owner/numbers"), tmp_path / "work" / "evaluation"
     good = evaluate(task, task.patch, clone, environment, work)
     assert (good.resolved, good.kept) == (True, 1)
     broken = evaluate(task, task.patch.replace("number / 2", "str(number)"), clone, environment, work)
@@ -345,8 +353,6 @@ class FixedEnvironments:
 @needs_box
 def test_a_command_sees_no_network_and_writes_only_its_folder(tmp_path: Path) -> None:
     """A command in the box reaches neither a server of this machine nor files outside of its folder."""
-    for parent in (tmp_path, *tmp_path.parents[:3]):
-        parent.chmod(0o755)
     work, environment = tmp_path / "work", tmp_path / "environment"
     work.mkdir()
     environment.mkdir()
@@ -386,8 +392,6 @@ class StubSystem:
 @needs_box
 def test_predictions_are_written_and_judged(clones: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A system works on the base; its patch is a prediction, is evaluated, and is a column of the table."""
-    for parent in (tmp_path, *tmp_path.parents[:3]):
-        parent.chmod(0o755)
     make_environment(tmp_path)
     instance = build_instance(clones)
     file = tmp_path / "instances.jsonl"
