@@ -63,7 +63,8 @@ def list_repetitions(evidence: TestEvidence) -> tuple[str, ...]:
     runs = _Comparison(evidence)
     broken = [test.id for test in runs.list_tests("passing", "failing")]
     fixed = [test.id for test in runs.list_tests("failing", "passing")]
-    return tuple(dict.fromkeys([*broken, *evidence.targets, *fixed, *runs.list_reproductions()]))[:MAX_REPEATED]
+    reproductions = runs.list_reproductions(or_unknown=True)
+    return tuple(dict.fromkeys([*broken, *evidence.targets, *fixed, *reproductions]))[:MAX_REPEATED]
 
 
 def judge(
@@ -182,10 +183,15 @@ class _Comparison:
         names = [name for name in self._names if "flaky" in (self.find_before(name), self.find_after(name))]
         return [self._get_test(name, "failing") for name in names]
 
-    def list_reproductions(self) -> list[str]:
-        """Return the tests of the patch that fail on the code of the commit and pass on that of the patch."""
+    def list_reproductions(self, *, or_unknown: bool = False) -> list[str]:
+        """Return the tests of the patch that fail on the code of the commit and pass on that of the patch.
+
+        The report of a whole suite names only some of the tests that pass, so a result may be unknown until the test
+        is repeated.
+        """
+        wanted = {"passing", "unknown"} if or_unknown else {"passing"}
         names = [name for name in self._reproduced.names if self._reproduced.find(name) == "failing"]
-        return [name for name in names if self._after.find(name) == "passing"]
+        return [name for name in names if self._after.find(name) in wanted]
 
     def list_new(self, after: Behaviour) -> list[ProjectTest]:
         """Return the tests that only the patch has, and that behave in a way."""

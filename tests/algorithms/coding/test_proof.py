@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -243,3 +244,14 @@ def test_verdicts_agree_with_a_model(seed: int) -> None:
     assert sorted(names(proof.flaky)) == sorted(name for name, kind in kinds.items() if kind == "flaky")
     assert sorted(names(proof.fixed)) == sorted(name for name, kind in kinds.items() if kind == "fixed")
     assert sorted(names(proof.broken)) == sorted(name for name, kind in kinds.items() if kind == "broken")
+
+
+def test_a_reproduction_that_a_report_does_not_name_is_repeated() -> None:
+    """A suite names only some of the tests that pass: a new test that failed before is repeated, and then proves."""
+    after = report({"other": "passed"}, passed(BEFORE))
+    evidence = TestEvidence(before=(BEFORE,), after=(after,), reproduced=(report({"new": "failed"}),))
+
+    assert list_repetitions(evidence) == ("new",)
+    assert judge_evidence(evidence).verdict == "unproved"
+    repeated = replace(evidence, after=(after, report({"new": "passed"})))
+    assert (judge_evidence(repeated).verdict, judge_evidence(repeated).reproduction) == ("proved", "new")
