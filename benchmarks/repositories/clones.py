@@ -131,7 +131,7 @@ def make_base(clone: Path, commit: str, target: Path) -> str:
     check_out(clone, commit, target)
     run_git("init", "--quiet", "--initial-branch=main", folder=target)
     run_git("add", "--all", "--force", folder=target)
-    run_git("commit", "--quiet", "--message=base", folder=target, **_AUTHOR)
+    run_git("commit", "--quiet", "--message=base", folder=target, stdin=None, **_AUTHOR)
     return run_git("rev-parse", "HEAD", folder=target).decode().strip()
 
 

@@ -39,7 +39,8 @@ class InstallConfig:
     def read(cls, data: dict[str, Any]) -> Self:
         """Read it from JSON; keys of other producers are ignored."""
         known = {one.name: data[one.name] for one in fields(cls) if one.name in data}
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()})
+        values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in known.items()}
+        return cls(**values)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from minisweagent.agents.default import DefaultAgent
-from minisweagent.config import builtin_config_dir
-from minisweagent.environments.local import LocalEnvironment
-from minisweagent.models.litellm_model import LitellmModel
+from minisweagent.agents.default import DefaultAgent  # type: ignore[import-not-found]
+from minisweagent.config import builtin_config_dir  # type: ignore[import-not-found]
+from minisweagent.environments.local import LocalEnvironment  # type: ignore[import-not-found]
+from minisweagent.models.litellm_model import LitellmModel  # type: ignore[import-not-found]
 
 
 class BoxedEnvironment(LocalEnvironment):  # type: ignore[misc]  # not installed where types are checked

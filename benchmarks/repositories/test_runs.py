@@ -26,10 +26,8 @@ class SuiteTooSlow(Exception):
     """The tests did not end in their time."""
 
 
-class TestRunResult(NamedTuple):
+class SuiteResult(NamedTuple):
     """Outcomes of the tests of a run, and its output."""
-
-    __test__ = False
 
     outcomes: Outcomes
     output: str
@@ -71,7 +69,7 @@ def _build_runner(config: InstallConfig, targets: Sequence[str]) -> str:
             return f'{find} | while read f; do echo "# File: $f"; TAP=1 node "$f"; done'
 
 
-def run_tests(config: InstallConfig, work: Path, environment: Path, targets: Sequence[str] = ()) -> TestRunResult:
+def run_tests(config: InstallConfig, work: Path, environment: Path, targets: Sequence[str] = ()) -> SuiteResult:
     """Run tests on a folder that belongs to nobody.
 
     Raises:
@@ -82,9 +80,9 @@ def run_tests(config: InstallConfig, work: Path, environment: Path, targets: Seq
     if ran.exit_code is None:
         raise SuiteTooSlow(f"the tests did not end in {TEST_TIMEOUT_SECONDS:.0f} s")
     if config.runner == "tap":
-        return TestRunResult(parse_tap(ran.output), ran.output)
+        return SuiteResult(parse_tap(ran.output), ran.output)
     outcomes = json.loads(ran.outcomes) if ran.outcomes else {}
-    return TestRunResult(read_jest_report(outcomes) if config.runner == "jest" and outcomes else outcomes, ran.output)
+    return SuiteResult(read_jest_report(outcomes) if config.runner == "jest" and outcomes else outcomes, ran.output)
 
 
 def read_jest_report(report: Mapping[str, Any]) -> dict[str, Outcome]:
