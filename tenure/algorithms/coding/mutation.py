@@ -349,7 +349,7 @@ class _Mutator:
     def _replace(self, node: ast.expr | ast.stmt, text: str, kind: str) -> SourceEdit:
         """Return the edit that replaces a node, in parentheses if the context may need them."""
         start, end = self._locate(node)
-        bare = node in self._unparenthesized or isinstance(ast.parse(text, mode="eval").body, _ATOMS)
+        bare = node in self._unparenthesized or isinstance(ast.parse(f"({text})", mode="eval").body, _ATOMS)
         return SourceEdit(start, end, text if bare else f"({text})", node.lineno, kind)
 
     def _get_text(self, node: ast.expr | ast.stmt) -> str:
