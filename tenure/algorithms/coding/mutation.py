@@ -233,7 +233,7 @@ class _Mutator:
             yield self._replace_arguments(node, swapped, "arguments")
         for n in range(len(texts) if len(texts) > 1 else 0):
             yield self._replace_arguments(node, _drop_item(texts, n), "call")
-        if len(texts) == 1 and not node.keywords:
+        if len(texts) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             yield self._replace(node, texts[0], "call")
         named = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         if other := _CONFUSABLE_FUNCTIONS.get(named):

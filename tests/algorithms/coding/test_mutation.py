@@ -173,3 +173,8 @@ def test_a_text_over_several_lines_is_an_argument_like_any_other() -> None:
     source = "raise TypeError('expected an'\n                ' iterable')\n"
 
     assert any(edit.kind == "call" for edit in generate_edits(source))
+
+
+def test_a_starred_argument_does_not_replace_its_call() -> None:
+    """A starred expression is no expression of its own."""
+    assert generate_edits("def f(*items):\n    return max(*items)\n")
