@@ -58,7 +58,7 @@ class Bench:
         self._environments = Environments(into / "environments")
 
     def run(self, system: System, clones: Path, ids: Sequence[str], *, by_hand: bool) -> None:
-        """Let a system work on instances that it has no prediction for."""
+        """Run a system on instances without a prediction."""
         done = {prediction.instance_id for prediction in self._read_predictions(system.name)}
         for instance in read_instances(self._file, ids):
             if instance.instance_id in done:
@@ -97,7 +97,7 @@ class Bench:
         return read_predictions(path) if path.exists() else ()
 
     def evaluate(self, predictions: Path, clones: Path) -> dict[str, Verdict]:
-        """Evaluate the predictions of a file, and store the verdicts beside it."""
+        """Evaluate the predictions of a file, and store the verdicts in its folder."""
         instances = {one.instance_id: one for one in read_instances(self._file)}
         verdicts: dict[str, Verdict] = {}
         for prediction in read_predictions(predictions):
@@ -116,7 +116,8 @@ class Bench:
 
     def build_table(self) -> dict[str, dict[str, Any]]:
         """Return the figures of each system over the instances that all of them have tried."""
-        systems = [path.parent.name for path in sorted(self._into.glob(f"*/{_VERDICTS}"))]
+        names = (Tenure.name, MiniSweAgent.name)
+        systems = [name for name in names if (self._into / name / _VERDICTS).exists()]
         verdicts = {system: json.loads((self._into / system / _VERDICTS).read_text()) for system in systems}
         common = set.intersection(*(set(one) for one in verdicts.values())) if verdicts else set()
         return {system: self._sum(system, verdicts[system], sorted(common)) for system in systems}
@@ -190,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    """Parse the command line; what follows `--` are options of `start`."""
+    """Parse the command line; the options of `start` follow `--`."""
     split = arguments.index("--") if "--" in arguments else len(arguments)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.swebench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -15,9 +15,9 @@ The rule of the selection, written down before any commit was tried (26 November
    repetitions; no test that passes at the parent fails at the commit; and at least one test passes at both. A test
    whose outcome changes between repetitions counts for nothing. A candidate with a test to fix that an earlier task of
    its repository has is skipped.
-4. Statement: the text of the issue that the message names, if that text is at hand, without comments; else the
+4. Statement: the text of the issue that the message names, if that text is available, without comments; else the
    message of the commit without trailers. It is cut before the solution: a heading or a code block with a patch, or a
-   sentence that tells what was done. A text of less than 40 characters is no statement.
+   sentence about the correction. A text of less than 40 characters is no statement.
 5. Hidden: the tests of the fix. Neither system sees them, the history, or any commit after the parent.
 
 The code of the repositories and the tasks themselves are not part of this repository: they are made again from a

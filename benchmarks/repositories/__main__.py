@@ -4,11 +4,13 @@
         try the candidates of all repositories, or of some by name, and write `instances.jsonl` and `tried.jsonl`
     state --clones FOLDER --into FOLDER [--issues FOLDER]
         write the statements of the tasks again, for instance after texts of issues were added
+    seed --clones FOLDER --into FOLDER [--count N] [NAME …]
+        seed faults in the repositories that have tasks, as commits of `seeds/`, and write `faults.jsonl`
     list FILE
         print the tasks: id, kind of the repository, sizes of fix and statement, numbers of tests
 
 A clone is `OWNER+NAME/repo`, `OWNER__NAME` or `NAME` in the folder of clones. The text of issue 12 of a repository is
-`OWNER+NAME/12.md` in the folder of issues. `mine` goes on where it was ended; the rule is in the package's docstring.
+`OWNER+NAME/12.md` in the folder of issues. `mine` continues an earlier one; the rule is in the package's docstring.
 """
 
 import argparse
@@ -24,6 +26,7 @@ from benchmarks.repositories.candidates import Candidate, iterate_candidates, li
 from benchmarks.repositories.clones import Commit, find_clone, iterate_commits
 from benchmarks.repositories.environments import Environments, InstallationFailed
 from benchmarks.repositories.instances import InstallConfig, Instance, read_instances, write_instances
+from benchmarks.repositories.seeding import Seeder
 from benchmarks.repositories.test_runs import SuiteTooSlow
 from benchmarks.repositories.verification import NothingPasses, NotVerified, verify
 
@@ -133,9 +136,23 @@ class Mine:
         return "task"
 
     def _read_issue(self, commit: Commit, source: Source) -> str:
-        """Return the text of the first issue of the message that is at hand; empty if none is."""
+        """Return the text of the first issue of the message that is stored; empty without one."""
         files = (self._issues / source.key / f"{number}.md" for number in list_issues(commit.message))
         return next((file.read_text(encoding="utf-8") for file in files if file.exists()), "")
+
+    def seed(self, source: Source, count: int) -> None:
+        """Seed faults at the base of the newest task of a repository in Python."""
+        tasks = self._read_tasks(source)
+        target = self._into / "seeds" / source.key
+        if not tasks or source.config.ecosystem != "python" or target.exists():
+            return
+        seeder = Seeder(
+            source.name, source.config, self._environments.find(source.config), self._into / "work" / "seed"
+        )
+        clone, file = find_clone(self._clones, source.name), self._into / "faults.jsonl"
+        for fault in seeder.seed(clone, tasks[0].base_commit, target, count):
+            print(f"{fault.instance_id:44} {len(fault.FAIL_TO_PASS)} tests fail", flush=True)
+            write_instances(file, [*(read_instances(file) if file.exists() else ()), fault])
 
     def state(self) -> None:
         """Write the statements again."""
@@ -200,7 +217,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     mining = commands.add_parser("mine", help="try candidates and write tasks")
     mining.add_argument("names", nargs="*", metavar="NAME", help="repositories; all by default")
     stating = commands.add_parser("state", help="write statements again")
-    for parser_of_folders in (mining, stating):
+    seeding = commands.add_parser("seed", help="seed faults")
+    seeding.add_argument("--count", type=int, default=3, metavar="N", help="faults of a repository (default: 3)")
+    seeding.add_argument("names", nargs="*", metavar="NAME", help="repositories; all by default")
+    for parser_of_folders in (mining, stating, seeding):
         parser_of_folders.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="folder of clones")
         parser_of_folders.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="folder of the tasks")
         parser_of_folders.add_argument("--issues", type=Path, metavar="FOLDER", help="folder of texts of issues")
@@ -216,7 +236,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         mine.state()
         return 0
     for source in read_sources():
-        if not given.names or source.name in given.names:
+        if given.names and source.name not in given.names:
+            continue
+        if given.command == "seed":
+            mine.seed(source, given.count)
+        else:
             mine.dig(source)
             mine.join()
     return 0

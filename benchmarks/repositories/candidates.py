@@ -71,7 +71,7 @@ def is_documentation(path: str) -> bool:
 
 
 def is_fix(commit: Commit) -> bool:
-    """Return whether the message tells of a fix, and the commit is one of a person."""
+    """Return whether the message names a fix, and the commit is one of a person."""
     is_single = len(commit.parents) == 1 or bool(_PULL_REQUEST.match(commit.subject))
     return (
         bool(commit.parents) and is_single and not _BOT.search(commit.author) and bool(FIX_WORDS.search(commit.message))

@@ -70,7 +70,7 @@ def find_clone(folder: Path, repository: str) -> Path:
     """Return the clone of a repository in a folder: `owner+name`, `owner__name` or `name`, bare or not.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: it does not exist.
     """
     owner, name = repository.split("/")
     for base in (f"{owner}+{name}", f"{owner}__{name}", name):
@@ -126,13 +126,19 @@ def check_out(clone: Path, commit: str, target: Path) -> None:
 def make_base(clone: Path, commit: str, target: Path) -> str:
     """Write a repository whose only commit has the files of a commit, and return its hash.
 
-    Whoever works in it cannot read the history after the commit.
+    A process that works in it cannot read the history after the commit.
     """
     check_out(clone, commit, target)
     run_git("init", "--quiet", "--initial-branch=main", folder=target)
-    run_git("add", "--all", "--force", folder=target)
-    run_git("commit", "--quiet", "--message=base", folder=target, stdin=None, **_AUTHOR)
-    return run_git("rev-parse", "HEAD", folder=target).decode().strip()
+    return record_commit(target, "base")
+
+
+def record_commit(folder: Path, message: str) -> str:
+    """Commit all files of a work tree, and return the hash, which is the same whenever it is made."""
+    run_git("add", "--all", "--force", folder=folder)
+    options = ("--quiet", "--allow-empty", f"--message={message}")
+    run_git("commit", *options, folder=folder, stdin=None, **_AUTHOR)
+    return run_git("rev-parse", "HEAD", folder=folder).decode().strip()
 
 
 def apply_patch(folder: Path, patch: str) -> None:
@@ -160,7 +166,7 @@ def list_patched_files(patch: str) -> tuple[str, ...]:
 
 
 def restore_files(clone: Path, commit: str, folder: Path, paths: Sequence[str]) -> None:
-    """Give files their content in a commit; those that the commit lacks are removed."""
+    """Restore files from a commit; remove those that the commit lacks."""
     with tempfile.TemporaryDirectory() as temporary:
         base = Path(temporary) / "base"
         check_out(clone, commit, base)

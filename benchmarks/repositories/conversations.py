@@ -1,4 +1,4 @@
-"""Count what the requests of a run cost, from the folder of the server whose answers are written by hand.
+"""Count the tokens of the requests of a run, from the folder of the server whose answers are written by hand.
 
 Both systems are counted alike: the characters of a request are those of its messages, calls of functions included, and
 of the functions or the schema that it offers; a token has four characters, as for the test server. A provider caches

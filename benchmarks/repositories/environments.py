@@ -10,7 +10,7 @@ from typing import Final
 from benchmarks.repositories.instances import InstallConfig
 
 PYTHON: Final = "/usr/bin/python3"
-"""Interpreter of the environments: one that every user of the machine can read, since tests run as nobody."""
+"""Interpreter of the environments, which the unprivileged user of the tests can read."""
 _INSTALL_TIMEOUT_SECONDS: Final = 600
 _PIP_PYTHON: Final = "python3.11"
 """Interpreter with pip, of the version of `PYTHON`."""
@@ -43,7 +43,7 @@ class Environments:
         return target
 
     def install(self, config: InstallConfig) -> Path:
-        """Install an environment unless it is there already.
+        """Install an environment unless it exists.
 
         Raises:
             InstallationFailed: a command failed.

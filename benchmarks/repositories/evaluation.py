@@ -17,7 +17,7 @@ from benchmarks.repositories.verification import lend_copy
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the hidden tests say of a patch."""
+    """Verdict of the hidden tests on a patch."""
 
     instance_id: str
     resolved: bool
@@ -31,7 +31,7 @@ class Verdict:
     kept: int = 0
     seconds: float = 0.0
     reason: str = ""
-    """Why it could not be applied, or the end of the output if no test ran."""
+    """Reason for a patch that could not be applied, or the end of the output if no test ran."""
 
 
 def evaluate(instance: Instance, patch: str, clone: Path, environment: Path, folder: Path) -> Verdict:

@@ -1,6 +1,6 @@
 """Instances in the format of SWE-bench: read from JSONL, JSON or Parquet, written as JSONL.
 
-`install_config` is the extension that SWE-rebench and others use: how the tests of the instance are run. The official
+`install_config` is the extension that SWE-rebench and others use for the command and the packages of the tests. The official
 data has none, since its containers contain the environments.
 """
 
@@ -20,7 +20,7 @@ _TEST_LISTS: Final = ("FAIL_TO_PASS", "PASS_TO_PASS")
 
 @dataclass(frozen=True)
 class InstallConfig:
-    """How the tests of a repository are run."""
+    """Runner, packages and places of the tests of a repository."""
 
     environment: str
     """Name of the environment; instances of one repository share it."""
@@ -45,7 +45,7 @@ class InstallConfig:
 
 @dataclass(frozen=True)
 class Instance:
-    """A task: a commit, a statement, and the tests that tell whether it was solved."""
+    """A task: a commit, a statement, and its hidden tests."""
 
     instance_id: str
     repo: str
@@ -53,7 +53,7 @@ class Instance:
     base_commit: str
     problem_statement: str
     patch: str
-    """The fix without its tests; nobody who solves the task reads it."""
+    """The fix without its tests; no system reads it."""
     test_patch: str
     FAIL_TO_PASS: tuple[str, ...]
     PASS_TO_PASS: tuple[str, ...]

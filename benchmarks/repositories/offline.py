@@ -1,4 +1,4 @@
-"""Run a command on a copy of a repository: as nobody, in namespaces of its own, without a network.
+"""Run a command on a copy of a repository, as an unprivileged user, in namespaces of its own, without a network.
 
 It is independent of the sandbox of the product, so that a fault of one does not hide in the measurement of the other.
 """
@@ -38,7 +38,7 @@ def find_bubblewrap() -> str:
     """Return the program `bwrap` of the system or of its wheel.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: the program is missing.
     """
     if found := shutil.which("bwrap"):
         return found
@@ -83,7 +83,7 @@ def _bind_system(name: str) -> tuple[str, ...]:
 
 
 def hand_over(folder: Path) -> None:
-    """Give a folder and its content to nobody."""
+    """Set the unprivileged user as the owner of a folder and its content."""
     for path in (folder, *folder.rglob("*")):
         os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
@@ -91,7 +91,7 @@ def hand_over(folder: Path) -> None:
 def run_offline(
     command: str, work: Path, environment: Path, timeout_seconds: float, variables: Mapping[str, str] | None = None
 ) -> Ran:
-    """Run a shell command on a folder, which must belong to nobody."""
+    """Run a shell command on a folder, which must belong to the unprivileged user."""
     with tempfile.TemporaryDirectory() as temporary:
         results = Path(temporary)
         hand_over(results)

@@ -28,7 +28,7 @@ FAILED: Final = "failed"
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a system has made of an instance."""
+    """Result of a system on an instance."""
 
     patch: str
     status: str
@@ -44,7 +44,7 @@ class System(Protocol):
     name: str
 
     def solve(self, instance: Instance, base: Path, environment: Path, folder: Path, base_url: str) -> Attempt:
-        """Work on an instance.
+        """Process an instance.
 
         Args:
             instance: the instance; patch and tests of the fix are not read.
@@ -165,7 +165,7 @@ def _build_options(config: InstallConfig | None, environment: Path) -> list[str]
 
 
 def _read_result(document: str, messages: str, seconds: float) -> Attempt:
-    """Return what the result document says."""
+    """Return the patch of the result document."""
     try:
         result: dict[str, Any] = json.loads(document)
     except ValueError:

@@ -37,7 +37,7 @@ def build_command(config: InstallConfig, targets: Sequence[str] = ()) -> str:
     """Return the shell command that runs tests.
 
     Args:
-        config: how the tests are run.
+        config: runner and places of the tests.
         targets: files to run; none for all tests.
     """
     chosen = targets or config.tests
@@ -70,7 +70,7 @@ def _build_runner(config: InstallConfig, targets: Sequence[str]) -> str:
 
 
 def run_tests(config: InstallConfig, work: Path, environment: Path, targets: Sequence[str] = ()) -> SuiteResult:
-    """Run tests on a folder that belongs to nobody.
+    """Run tests on a folder that belongs to the unprivileged user.
 
     Raises:
         SuiteTooSlow: they did not end in `TEST_TIMEOUT_SECONDS`.

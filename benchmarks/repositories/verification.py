@@ -27,7 +27,7 @@ class NothingPasses(NotVerified):
 
 @dataclass(frozen=True)
 class Verified:
-    """What the tests show of a candidate."""
+    """Patches of a candidate, and the tests that they concern."""
 
     patch: str
     test_patch: str
@@ -37,7 +37,7 @@ class Verified:
 
 @contextmanager
 def lend_copy(clone: Path, commit: str, patches: Sequence[str], folder: Path) -> Iterator[Path]:
-    """Yield a folder with the files of a commit and patches, which nobody owns; it is removed afterwards.
+    """Yield a folder with the files of a commit and patches, which the unprivileged user owns; it is removed afterwards.
 
     Raises:
         PatchRefused: a patch does not apply.

@@ -19,7 +19,6 @@ from benchmarks.repositories import __main__ as repositories
 from benchmarks.repositories import offline
 from benchmarks.repositories.__main__ import Mine, Source
 from benchmarks.repositories.candidates import (
-    FileChange,
     is_fix,
     is_test_file,
     iterate_candidates,
@@ -27,7 +26,7 @@ from benchmarks.repositories.candidates import (
     select_files,
     write_statement,
 )
-from benchmarks.repositories.clones import Commit, PatchRefused, apply_patch, find_clone, make_base, run_git
+from benchmarks.repositories.clones import Commit, FileChange, PatchRefused, apply_patch, find_clone, make_base, run_git
 from benchmarks.repositories.conversations import Usage, count_usage
 from benchmarks.repositories.evaluation import evaluate
 from benchmarks.repositories.instances import (
@@ -39,9 +38,11 @@ from benchmarks.repositories.instances import (
     read_predictions,
     write_instances,
 )
+from benchmarks.repositories.seeding import Seeder, iterate_faults, read_modules
 from benchmarks.repositories.systems import Attempt, build_test_command
 from benchmarks.repositories.test_runs import parse_tap, read_jest_report
 from benchmarks.repositories.verification import NotVerified, compare_outcomes
+from tenure.algorithms.coding.mutation import normalize_source
 
 CODE = "def halve(number):\n    return number // 2\n\n\ndef double(number):\n    return number * 2\n"
 TESTS = "from numbers_lib import double, halve\n\n\ndef test_double():\n    assert double(2) == 4\n"
@@ -62,7 +63,7 @@ def commit(folder: Path, files: dict[str, str], message: str) -> None:
         for what, value in {"NAME": "a", "EMAIL": "a@b"}.items()
     }
     run_git("add", "--all", folder=folder)
-    run_git("commit", "--quiet", f"--message={message}", folder=folder, **names)
+    run_git("commit", "--quiet", f"--message={message}", folder=folder, stdin=None, **names)
 
 
 @pytest.fixture
@@ -260,7 +261,7 @@ def test_predictions_of_both_formats_are_read(tmp_path: Path) -> None:
 
 
 def test_a_base_has_no_history(clones: Path, tmp_path: Path) -> None:
-    """Who works in the base finds the files of the parent, and no other commit."""
+    """The base has the files of the parent, and no other commit."""
     instance = build_instance(clones)
     made = make_base(find_clone(clones, "owner/numbers"), instance.base_commit, tmp_path / "one")
     again = make_base(find_clone(clones, "owner/numbers"), instance.base_commit, tmp_path / "two")
@@ -276,7 +277,7 @@ def test_a_base_has_no_history(clones: Path, tmp_path: Path) -> None:
 
 
 def test_usage_is_counted_from_the_requests(tmp_path: Path) -> None:
-    """A request that continues another one has its messages in the cache; one that is sent again counts as repeated."""
+    """A request that continues another one has its messages in the cache; a request that is sent again counts as repeated."""
     inbox = RequestInbox(RequestFolder(tmp_path))
     messages = [
         {"role": role, "content": text} for role, text in (("user", "a" * 400), ("assistant", "b"), ("user", "c"))
@@ -429,3 +430,40 @@ def test_sources_are_of_different_kinds() -> None:
 
     assert len({source.kind for source in sources}) >= 8
     assert {source.config.ecosystem for source in sources} == {"python", "node"}
+
+
+# Seeded faults
+
+
+def test_faults_change_the_program_and_take_the_modules_in_turn() -> None:
+    """Every fault is another program, and the order depends on the sources only."""
+    files = {"a.py": "def f(x):\n    return x + 1\n", "b.py": "def g(x):\n    return x - 1\n"}
+
+    faults = list(iterate_faults(files))
+
+    assert [path for path, _ in faults[:3]] == ["a.py", "b.py", "a.py"]
+    assert all(normalize_source(source) != normalize_source(files[path]) for path, source in faults)
+    assert faults == list(iterate_faults(files))
+
+
+@needs_box
+def test_a_seeded_fault_is_a_task(clones: Path, tmp_path: Path) -> None:
+    """The base has one fault, its statement names the failing tests, and the original code resolves it."""
+    code = "".join(f"def f{n}(x):\n    return x + {n}\n\n\n" for n in range(12))
+    tests = "import numbers_lib\n\n\n" + "".join(
+        f"def test_{n}():\n    assert numbers_lib.f{n}(1) == {n + 1}\n\n\n" for n in range(12)
+    )
+    commit(clones / "owner+numbers", {"numbers_lib.py": code, "tests/test_numbers.py": tests}, "More")
+    environment = make_environment(tmp_path)
+    seeder = Seeder("owner/numbers", CONFIG, environment, tmp_path / "work" / "seed")
+    clone = find_clone(clones, "owner/numbers")
+    seeds = tmp_path / "seeds" / "owner+numbers"
+
+    (fault,) = seeder.seed(clone, "HEAD", seeds, 1)
+
+    assert len(fault.FAIL_TO_PASS) == 1
+    assert len(fault.PASS_TO_PASS) == 11
+    assert fault.FAIL_TO_PASS[0] in fault.problem_statement
+    work, base = tmp_path / "work" / "evaluation", find_clone(tmp_path / "seeds", "owner/numbers")
+    assert evaluate(fault, fault.patch, base, environment, work).resolved
+    assert read_modules(seeds) == {"numbers_lib.py": code}
