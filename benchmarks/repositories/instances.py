@@ -1,7 +1,7 @@
 """Instances in the format of SWE-bench: read from JSONL, JSON or Parquet, written as JSONL.
 
-`install_config` is the extension that SWE-rebench and others use for the command and the packages of the tests. The official
-data has none, since its containers contain the environments.
+`install_config` is the extension that SWE-rebench and others use for the command and the packages of the tests. The
+official data has none, since its containers contain the environments.
 """
 
 import json

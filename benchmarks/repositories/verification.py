@@ -37,7 +37,7 @@ class Verified:
 
 @contextmanager
 def lend_copy(clone: Path, commit: str, patches: Sequence[str], folder: Path) -> Iterator[Path]:
-    """Yield a folder with the files of a commit and patches, which the unprivileged user owns; it is removed afterwards.
+    """Yield a folder with the files of a commit and patches, owned by the unprivileged user; remove it afterwards.
 
     Raises:
         PatchRefused: a patch does not apply.

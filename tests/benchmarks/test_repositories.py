@@ -277,7 +277,7 @@ def test_a_base_has_no_history(clones: Path, tmp_path: Path) -> None:
 
 
 def test_usage_is_counted_from_the_requests(tmp_path: Path) -> None:
-    """A request that continues another one has its messages in the cache; a request that is sent again counts as repeated."""
+    """A request that continues another one has it in the cache; a second request of the same content is repeated."""
     inbox = RequestInbox(RequestFolder(tmp_path))
     messages = [
         {"role": role, "content": text} for role, text in (("user", "a" * 400), ("assistant", "b"), ("user", "c"))
@@ -313,7 +313,7 @@ def test_test_commands_are_those_of_a_person(config: InstallConfig, command: str
 
 @needs_box
 def test_a_fix_becomes_a_task_and_is_evaluated(clones: Path, tmp_path: Path) -> None:
-    """The fix is found and verified; its patch resolves the task, a wrong one does not, nor does one of the tests."""
+    """The fix is found and verified; its patch resolves the task, a wrong one and one of the tests do not."""
     environment = make_environment(tmp_path)
     config = json.dumps({"environment": CONFIG.environment})
     (environment / "installed.json").write_text(config)
