@@ -37,6 +37,8 @@ from temporalio.worker import (
 )
 
 from activities.archive import ArchiveActivities, Archiver
+from activities.code_index import CodeIndexActivities
+from activities.commands import CommandActivities
 from activities.heartbeat import CLUSTER_THROTTLE_SHARE, LOCAL_HEARTBEAT_THROTTLE, HeartbeatThrottleInterceptor
 from activities.knowledge import KnowledgeActivities
 from activities.mcp import McpActivities
@@ -46,6 +48,7 @@ from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
+from activities.workspaces import WorkspaceActivities
 from tenure.contracts.messages import Tier
 from tenure.document_roots import DocumentRoots
 from tenure.files.file_store import FileStore
@@ -59,13 +62,20 @@ from tenure.models.chat import ChatModel
 from tenure.models.factory import create_chat_model, create_embedding_model
 from tenure.notifications import Notifier
 from tenure.private_files import PRIVATE_UMASK, make_private
+from tenure.repositories.copies import Copies
+from tenure.repositories.environments import Environments
+from tenure.repositories.patches import SharedPatches
+from tenure.repositories.project_tests import ProjectTests
+from tenure.repositories.workspaces import Workspaces
 from tenure.roles.registry import load_roles
-from tenure.sandbox.base import Sandbox, SandboxError
+from tenure.sandbox.base import SandboxError
 from tenure.sandbox.choice import make_sandbox
+from tenure.sandbox.engine import ContainedSandbox
 from tenure.settings import Settings, describe_settings_error
 from tenure.settings.home import HomeSettings
 from tenure.settings.models import ChatModelSettings
 from tenure.settings.worker import SandboxSettings, WorkerSettings
+from tenure.sources.fetch.address_guard import AddressGuard
 from tenure.sources.fetch.browser import Browser, create_browser
 from tenure.sources.fetch.fetcher import Fetcher, create_fetcher
 from tenure.sources.mcp.servers import McpServers
@@ -182,7 +192,7 @@ def collect_activities(*objects: object) -> list[Callable[..., Any]]:
     return [method for method in methods if hasattr(method, "__temporal_activity_definition")]
 
 
-async def find_usable_sandbox(settings: SandboxSettings) -> Sandbox | None:
+async def find_usable_sandbox(settings: SandboxSettings) -> ContainedSandbox | None:
     """Return the sandbox of this machine, or log the reason and return None if its self-test fails."""
     try:
         box = make_sandbox(settings)
@@ -200,6 +210,21 @@ async def find_usable_sandbox(settings: SandboxSettings) -> Sandbox | None:
 def make_roots(settings: HomeSettings) -> DocumentRoots:
     """Return the document roots of an owner."""
     return DocumentRoots(settings.document_roots, settings.home, settings.owner)
+
+
+def make_workspaces(settings: HomeSettings, knowledge: "KnowledgeBase", store: FileStore | None) -> Workspaces:
+    """Return the workspaces of an owner; a worker that runs only programs has an object store or no other machine."""
+    home = settings.owner_home
+    patches = SharedPatches(store) if store else Deferred(lambda: knowledge.patches).proxy
+    return Workspaces(home, patches, Copies(home / "repositories", store))
+
+
+def make_command_activities(
+    settings: SandboxSettings, box: ContainedSandbox, workspaces: Workspaces
+) -> CommandActivities:
+    """Return the activities on commands in the workspaces of an owner."""
+    environments = Environments(settings.owner_home, box, workspaces, settings.setup_variables)
+    return CommandActivities(box, workspaces, environments, ProjectTests(box, workspaces, environments))
 
 
 def _prepare_archiver(client: Client, knowledge: "KnowledgeBase") -> Archiver:
@@ -375,9 +400,11 @@ async def serve(
             # after all of these steps.
             preparations: list[Awaitable[object]] = []
             workers: list[Worker] = []
+            served_owners: list[tuple[Settings, Client, KnowledgeBase]] = []
             for own, client in owners:
                 cipher = CodecCipher.from_settings(own)
                 knowledge = prepare_knowledge(own, recorder, cipher, make_roots(own).select, embedding.get)
+                served_owners.append((own, client, knowledge.proxy))
                 built = build_workers(client, own, queues, knowledge.proxy, shared, **versioning)
                 await running.enter_async_context(_run_workers(client, built))
                 monitor.watch(built)
@@ -388,7 +415,9 @@ async def serve(
                     [schedule_upkeep(client, own)] if TENURE_QUEUE in queues and client not in earlier else []
                 )
             if SANDBOX_QUEUE in queues:
-                preparations.append(_serve_programs(settings, owners, running, monitor, workers, build_id, versioning))
+                preparations.append(
+                    _serve_programs(settings, served_owners, running, monitor, workers, build_id, versioning)
+                )
             await asyncio.gather(*preparations)
             # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
             gc.freeze()
@@ -436,7 +465,7 @@ async def _run_workers(client: Client, workers: Sequence[Worker]) -> AsyncIterat
 
 async def _serve_programs(
     settings: SandboxSettings,
-    owners: Sequence[tuple[WorkerSettings, Client]],
+    owners: "Sequence[tuple[Settings, Client, KnowledgeBase]]",
     running: AsyncExitStack,
     monitor: WorkerMonitor,
     workers: list[Worker],
@@ -445,13 +474,19 @@ async def _serve_programs(
 ) -> None:
     """Serve the sandbox queue of all owners if its self-test succeeds, and add its workers to the others."""
     if box := await find_usable_sandbox(settings):
-        for own, client in owners:
+        for own, client, knowledge in owners:
             store = FileStore(own.files_uri, own.owner) if own.files_uri else None
+            roots = make_roots(own)
+            workspaces = make_workspaces(own, knowledge, store)
+            guard = AddressGuard(own.fetch_allow, own.fetch_domains, own.fetch_deny)
             programs = Worker(
                 client,
                 task_queue=SANDBOX_QUEUE,
                 activities=collect_activities(
-                    SandboxActivities(box, own.owner_home / "artifacts", store, make_roots(own))
+                    SandboxActivities(box, own.owner_home / "artifacts", store, roots),
+                    WorkspaceActivities(workspaces, roots, guard),
+                    make_command_activities(own, box, workspaces),
+                    CodeIndexActivities(workspaces, knowledge),
                 ),
                 max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
                 graceful_shutdown_timeout=choose_shutdown_timeout(own, SANDBOX_QUEUE),

@@ -57,6 +57,7 @@ from worker import build_activities, collect_activities
 from workflows.plugin import WORKFLOWS, create_plugin, create_replayer, create_workflow_runner
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
+from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.task_queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 # Generated cases take as long as they take: a busy machine is no bug. Only `--all` draws new ones in every run, so
@@ -258,6 +259,7 @@ class Serving(Protocol):
         notifier: Notifier | None = None,
         roots: DocumentRoots = EVERYWHERE,
         unserved: str = "",
+        others: Sequence[object] = (),
     ) -> AbstractAsyncContextManager["Stage"]: ...
 
 
@@ -354,11 +356,14 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         notifier: Notifier | None = None,
         roots: DocumentRoots = EVERYWHERE,
         unserved: str = "",
+        others: Sequence[object] = (),
     ) -> AsyncIterator[Stage]:
         methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
         methods[TENURE_QUEUE] += collect_activities(ArchiveActivities(RunArchiver(client, open_archive(folder))))
         if box:
             methods[SANDBOX_QUEUE] = collect_activities(SandboxActivities(box, folder / "artifacts"))
+        for method in collect_activities(*others):
+            methods.setdefault(ACTIVITY_OPTIONS[method.__name__]["task_queue"] or "", []).append(method)
         if web:
             methods[WEB_QUEUE] = [one for one in web if one.__name__ != "render_pages"]
             rendering = [one for one in web if one.__name__ == "render_pages"]

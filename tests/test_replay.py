@@ -83,7 +83,6 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "burst of signals": ("timer in AgentWorkflow", "signal feedback in AgentWorkflow"),
     "cancellation from outside": ("cancelled in AgentWorkflow", "cancelled in ResearchWorkflow"),
     "failed run": ("failed in AgentWorkflow",),
-    "failed task": ("child failed in SpiralWorkflow",),
     "named latent topics": ("activity topic_namer in SpiralWorkflow",),
     **{f"{name} continued as new": (f"continued in {name}",) for name in ("SpiralWorkflow", "BatchWorkflow")},
     **{f"strategy {name}": (f"strategy {name}",) for name in STRATEGIES},

@@ -7,19 +7,59 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import ROOT, no_stack
+from tests.model_server import ModelServer
 from tests.support.homes import Home
 from tests.support.ports import free_ports
 from tests.support.tiers import slow
 from tests.support.waiting import block_until
 
-TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TUTORIAL, re.MULTILINE | re.DOTALL)
-STEPS = [(commands, printed) for (_, commands), (_, printed) in zip(BLOCKS[::2], BLOCKS[1::2], strict=True)]
-"""Commands, and what they print."""
+PAGES = {
+    name: re.findall(
+        r"^```(\w+)\n(.*?)^```", (ROOT / "docs" / name).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    for name in ("tutorial.md", "repository-tutorial.md")
+}
+"""Blocks of each tutorial with their kinds."""
+STEPS = {
+    name: [(commands, printed) for (_, commands), (_, printed) in zip(blocks[::2], blocks[1::2], strict=True)]
+    for name, blocks in PAGES.items()
+}
+"""Commands of each tutorial, and what they print."""
+
+ANSWERS = (
+    "I look at it.\n\nREAD durations.py\nREAD test_durations.py",
+    """Minutes below ten have no leading zero.
+
+PLAN format_minutes (durations.py:3) does not pad the minutes; pad them to two digits.
+EDIT durations.py
+<<<<<<< SEARCH
+{minutes % 60}"
+=======
+{minutes % 60:02}"
+>>>>>>> REPLACE
+EDIT test_durations.py
+<<<<<<< SEARCH
+    assert format_minutes(90) == "1:30"
+=======
+    assert format_minutes(90) == "1:30"
+
+
+def test_format_pads_minutes():
+    assert format_minutes(65) == "1:05"
+>>>>>>> REPLACE
+RUN python -m pytest -q
+DONE
+CAUSE: durations.py:3 formats minutes below ten with one digit.
+CHANGE: Minutes have two digits, and a test shows it.
+MESSAGE: durations: pad minutes to two digits
+""",
+)
+"""Answers of the model of the tutorial on repositories."""
 
 UV = """\
 #!/bin/sh
@@ -50,8 +90,9 @@ def checkout(tmp_path: Path) -> Iterator[Home]:
 
 def test_every_command_has_an_output() -> None:
     """Blocks of commands and of what they print alternate."""
-    assert [kind for kind, _ in BLOCKS] == ["sh", "text"] * len(STEPS)
-    assert len(STEPS) >= 8
+    for name, blocks in PAGES.items():
+        assert [kind for kind, _ in blocks] == ["sh", "text"] * len(STEPS[name])
+    assert [len(steps) for steps in STEPS.values()] == [len(STEPS["tutorial.md"]), 5] and len(STEPS["tutorial.md"]) >= 8
 
 
 @pytest.mark.parametrize(
@@ -76,7 +117,27 @@ def wait_for_plan(home: Home, run: str) -> None:
 @slow
 def test_commands_print_what_the_tutorial_shows(checkout: Home) -> None:
     """Each command succeeds and prints the lines below it."""
-    for commands, printed in STEPS:
+    run_steps(checkout, "tutorial.md")
+
+
+@slow
+def test_a_first_fix_in_a_repository_is_as_the_tutorial_shows(checkout: Home) -> None:
+    """With a model that answers as a good one would, each command prints the lines below it."""
+    with ModelServer() as model:
+        model.on("repository_engineer", answer)
+        environment = {**checkout.variables, **model.environment}
+        home = Home(checkout.settings, environment)
+        run_steps(home, "repository-tutorial.md")
+
+
+def answer(request: dict[str, Any]) -> str:
+    """Return the answer that follows the ones of a conversation."""
+    return ANSWERS[sum(message["role"] == "assistant" for message in request["messages"])]
+
+
+def run_steps(checkout: Home, page: str) -> None:
+    """Run the commands of a tutorial, and compare their output."""
+    for commands, printed in STEPS[page]:
         if "approve steering" in commands:
             wait_for_plan(checkout, "steering")
         done = subprocess.run(

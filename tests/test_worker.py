@@ -17,9 +17,12 @@ from temporalio.testing import WorkflowEnvironment
 
 import worker
 from activities.archive import ArchiveActivities
+from activities.code_index import CodeIndexActivities
+from activities.commands import CommandActivities
 from activities.mcp import McpActivities
 from activities.sandbox import SandboxActivities
 from activities.web import BrowserActivities, WebActivities
+from activities.workspaces import WorkspaceActivities
 from tenure.models.factory import create_chat_model
 from tenure.settings import Settings
 from tenure.sources.mcp.servers import McpServers
@@ -69,7 +72,12 @@ def unchanged_logging(monkeypatch: pytest.MonkeyPatch) -> None:
 def served() -> dict[str, set[str]]:
     """Return the names of the activities by queue."""
     methods = build_activities(None, MemoryKnowledge({}))  # type: ignore[arg-type]
-    methods[SANDBOX_QUEUE] = collect_activities(SandboxActivities(ScriptedSandbox(), Path("artifacts")))
+    methods[SANDBOX_QUEUE] = collect_activities(
+        SandboxActivities(ScriptedSandbox(), Path("artifacts")),
+        WorkspaceActivities(None),  # type: ignore[arg-type]
+        CodeIndexActivities(None, None),  # type: ignore[arg-type]
+        CommandActivities(None, None, None, None),  # type: ignore[arg-type]
+    )
     methods[BROWSER_QUEUE] = collect_activities(BrowserActivities(None))
     engines = FederatedSearch.from_settings(Settings(_env_file=None))
     mcp = McpActivities(McpServers({}, timeout_seconds=1), MemoryKnowledge({}))  # type: ignore[arg-type]
@@ -109,7 +117,12 @@ def test_every_queue_serves_its_activities() -> None:
             "read_mcp_resource",
         },
         BROWSER_QUEUE: {"render_pages"},
-        SANDBOX_QUEUE: {"check_sandbox", "run_tests", "run_program", "repair_program"},
+        SANDBOX_QUEUE: {
+            *("check_sandbox", "run_tests", "run_program", "repair_program"),
+            *("open_repository", "read_lines", "list_files", "edit_files", "build_patch", "close_workspace"),
+            *("index_repository", "map_repository", "search_code"),
+            *("set_up_environment", "run_command", "run_project_tests", "run_project_checks"),
+        },
     }
     assert served().keys() == set(ALL_QUEUES)
 

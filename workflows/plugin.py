@@ -29,6 +29,7 @@ from temporalio.workflow import _Definition
 
 from tenure.extensions import get_plugin_paths
 from workflows.coding.coding import CodingWorkflow
+from workflows.coding.repository import RepositoryWorkflow
 from workflows.research.research import ResearchWorkflow
 from workflows.research.spiral import SpiralWorkflow
 from workflows.research.subagent import SubagentWorkflow
@@ -48,6 +49,7 @@ WORKFLOWS = [
     SpiralWorkflow,
     SubagentWorkflow,
     CodingWorkflow,
+    RepositoryWorkflow,
     AskWorkflow,
     IngestWorkflow,
     EmbedWorkflow,

@@ -1,7 +1,7 @@
 """Answer the requests of a run by hand: `python -m benchmarks.by_hand COMMAND --folder FOLDER`.
 
     serve --port PORT     OpenAI-compatible server on the loopback interface; writes each request to the folder
-    next                  print the oldest open request
+    next                  print the oldest open request; with --new, only its messages after those of the one before
     answer N FILE         store the answer of request N, after a check against its schema
     list                  print one line for each request
     export FILE           write all answers to a recording, which the model server of the tests replays
@@ -36,15 +36,18 @@ def serve(folder: RequestFolder, port: int) -> int:
     return 0
 
 
-def show_next(folder: RequestFolder, wait_seconds: float) -> int:
-    """Print the oldest open request, waiting for one at most for the given time."""
+def show_next(folder: RequestFolder, wait_seconds: float, *, only_new: bool = False) -> int:
+    """Print the oldest open request, or only what continues an earlier one, waiting for it at most for a time."""
     end = time.monotonic() + wait_seconds
     while (request := folder.find_open()) is None:
         if time.monotonic() >= end:
             print("no open request", file=sys.stderr)
             return 1
         time.sleep(_POLL_SECONDS)
-    print(request.prompt, end="")
+    earlier = [other for other in folder.load_all() if only_new and other.number < request.number]
+    # The request before the last one can belong to another role, and this one continue an older one.
+    texts = [request.prompt, *map(request.render_continuation, earlier)]
+    print(min(texts, key=len), end="")
     return 0
 
 
@@ -94,6 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     serving = commands.add_parser("serve", parents=[common], help="serve the model")
     serving.add_argument("--port", type=int, default=0, metavar="PORT", help="port; 0 for a free one (default: 0)")
     waiting = commands.add_parser("next", parents=[common], help="print the oldest open request")
+    waiting.add_argument("--new", action="store_true", help="leave out the messages of an earlier request")
     waiting.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="wait for one (default: 0)")
     answering = commands.add_parser("answer", parents=[common], help="store an answer")
     answering.add_argument("number", type=int, metavar="N", help="number of the request")
@@ -107,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case "serve":
             return serve(folder, given.port)
         case "next":
-            return show_next(folder, given.wait)
+            return show_next(folder, given.wait, only_new=given.new)
         case "answer":
             return save_answer(folder, given.number, given.file)
         case "export":

@@ -59,14 +59,21 @@ def _read_object(text: str) -> dict[str, Any]:
 
 
 def _iterate_call_errors(answer: dict[str, Any], functions: dict[str, Any]) -> Iterator[str]:
-    """Yield the errors of a function call, written as an object with `action` and `arguments`."""
-    action, arguments = answer.get("action"), answer.get("arguments")
-    if action not in functions:
-        yield f"action: is one of {', '.join(functions)}"
-    elif not isinstance(arguments, dict):
-        yield "arguments: is an object with the arguments of the action"
-    else:
-        yield from _iterate_errors(arguments, functions[action], "arguments")
+    """Yield the errors of a function call, or of several in a list of `calls` with a `text`."""
+    calls = answer.get("calls", [answer])
+    if not isinstance(calls, list) or not calls or not all(isinstance(call, dict) for call in calls):
+        yield "calls: is a list of objects with action and arguments"
+        return
+    if not isinstance(answer.get("text", ""), str):
+        yield "text: is a text"
+    for call in calls:
+        action, arguments = call.get("action"), call.get("arguments")
+        if action not in functions:
+            yield f"action: is one of {', '.join(functions)}"
+        elif not isinstance(arguments, dict):
+            yield "arguments: is an object with the arguments of the action"
+        else:
+            yield from _iterate_errors(arguments, functions[action], "arguments")
 
 
 def _iterate_errors(answer: object, schema: dict[str, Any], place: str = "the answer") -> Iterator[str]:

@@ -51,6 +51,15 @@ class StoredRequest:
         """The request in readable form."""
         return (self.path / _PROMPT).read_text(encoding="utf-8")
 
+    def render_continuation(self, earlier: "StoredRequest") -> str:
+        """Return the messages that follow those of an earlier request; the whole request if it does not continue it."""
+        messages, known = (read_messages(request.body) for request in (self, earlier))
+        shared = [one for one, other in zip(messages, known, strict=False) if one == other]
+        if len(shared) < len(known) or read_schema(self.body) != read_schema(earlier.body):
+            return self.prompt
+        head = f"# Request {self.number}: {self.role or 'text'}, continues request {earlier.number}"
+        return "\n\n".join((head, *map(render_message, messages[len(known) :]))) + "\n"
+
     @property
     def answer(self) -> str | None:
         """Text of the answer, or None if there is none yet."""
@@ -153,14 +162,24 @@ def render_request(body: dict[str, Any], number: int) -> str:
         f"model {body['model']}, {sum(count_message_tokens(body))} prompt tokens"
         + (f", at most {limit} tokens for the answer" if limit else ""),
     )
-    messages = (f"## {message['role']}\n\n{message.get('content') or ''}" for message in read_messages(body))
+    messages = map(render_message, read_messages(body))
     return "\n\n".join((*facts, *messages, _render_format(schema, functions))) + "\n"
+
+
+def render_message(message: dict[str, Any]) -> str:
+    """Return a message as text for people, with the functions that it calls."""
+    calls = (call["function"] for call in message.get("tool_calls") or ())
+    texts = (f"{call['name']} {call['arguments']}" for call in calls)
+    return "\n\n".join((f"## {message['role']}", str(message.get("content") or ""), *texts))
 
 
 def _render_format(schema: dict[str, Any], functions: dict[str, dict[str, Any]]) -> str:
     if functions:
         calls = (f"### {name}\n\n{json.dumps(given, indent=2)}" for name, given in functions.items())
-        order = 'Write {"action": NAME, "arguments": {…}} with one of these functions.'
+        order = (
+            'Write {"action": NAME, "arguments": {…}} with one of these functions, or {"text": …, "calls": […]} '
+            "with a list of such objects and a text before them."
+        )
         return "\n\n".join(("## Answer: a function call", order, *calls))
     if schema:
         return f"## Answer: JSON of this schema\n\n{json.dumps(schema, indent=2, ensure_ascii=False)}"

@@ -3,6 +3,7 @@
 import argparse
 import math
 import re
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,6 +32,18 @@ def parse_text(value: str) -> str:
     if not value.strip():
         raise argparse.ArgumentTypeError("must not be empty")
     return value
+
+
+def parse_question(value: str) -> str:
+    """Accept a non-empty text, `@FILE` for the text of an existing file, or `-` for standard input."""
+    try:
+        if value == "-":
+            return parse_text(sys.stdin.read())
+        if value.startswith("@") and (path := parse_path(value[1:])).is_file():
+            return parse_text(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"cannot be read: {error}") from None
+    return parse_text(value)
 
 
 def parse_language(value: str) -> str:

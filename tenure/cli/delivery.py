@@ -75,7 +75,7 @@ class Delivery(Output):
             {"md": print_markdown, "csl": print_json_lines, "json": print_json_lines}.get(kind, print_text)(text)
         if result.status == "failed":
             print_note(f"error: {result.decisions[-1]}")
-        empty = not (result.sections or result.files)
+        empty = not (result.sections or result.files or result.patch)
         return UNPROVED if result.status == "finished_early" and empty else EXIT_CODES[result.status]
 
     def check_opening(self) -> None:

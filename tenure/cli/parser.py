@@ -12,6 +12,7 @@ from tenure.cli.argument_types import (
     parse_language,
     parse_money,
     parse_path,
+    parse_question,
     parse_text,
 )
 from tenure.cli.command_parser import CommandParser
@@ -45,6 +46,9 @@ Answer a question from documents, with a report in which every sentence names it
 
 Write a program that passes tests:
   {PROGRAM} start "Repair median.py" --files median.py --tests test_median.py --id median
+
+Resolve an issue in a Git repository, in a private copy, and commit it to a branch:
+  {PROGRAM} start @issue.md --repo ~/project --branch fix/issue
 
 Follow the latest runs, and steer one:
   {PROGRAM} list
@@ -109,7 +113,8 @@ class _Group:
         """
         command = self._add_parser(name, about)
         for word in words:
-            reader = {"FILE": parse_path, "DIR": parse_path}.get(word, parse_text)
+            readers = {"FILE": parse_path, "DIR": parse_path, "QUESTION": parse_question}
+            reader = readers.get(word, parse_text)
             command.add_argument({"ID": "run", "DIR": "folder"}.get(word, word.lower()), metavar=word, type=reader)
         command.add_argument("--json", action="store_true", help="print one JSON document on standard output")
         for declaration in options:
@@ -219,7 +224,7 @@ def _value_parser(kind: type, option: Option) -> Callable[[str], object]:
 
 def _add_runs(program: _Group) -> None:
     """Add the commands that start, inspect and continue runs."""
-    about = "ask a question and get a cited report, or a tested program"
+    about = "ask a question and get a cited report, a tested program, or a change of a repository"
     start = program.add("start", "start:start", about, "QUESTION", options=[RunOptions], starts=True)
     fork = program.add(
         "fork", "start:fork", "start a new run from an earlier cycle of a run", "ID", options=[ForkOptions], starts=True

@@ -41,6 +41,9 @@ WritableKind = Literal["short_term", "long_term", "semantic", "procedural", "pre
 TimeRange = Literal["day", "week", "month", "year"]
 """Maximum age of a web page."""
 
+ApprovalStep = Literal["plan", "patch"]
+"""Step of the work in a repository before which a person is asked: the first change of a file, or the delivery."""
+
 RunStatus = Literal[
     "running",
     "waiting",

@@ -68,6 +68,10 @@ class SandboxLimits(Contract):
     """Size of one file."""
     scratch_mib: int = Field(default=128, ge=1)
     """Size of the working folder, temporary files included."""
+    growth_mib: int = Field(default=1024, ge=1)
+    """Growth of a folder of the host in which a command works, and of an environment that it installs."""
+    growth_files: int = Field(default=50_000, ge=1)
+    """Number of new files in such a folder."""
     output_kib: int = Field(default=64, ge=1, le=1024)
     """Size of the captured standard output, and of standard error."""
     artifacts: int = Field(default=32, ge=0, le=1000)
@@ -217,7 +221,7 @@ class SandboxOutcome(Contract):
     signal: str | None = None
     """Name of the signal that ended it."""
     limits_hit: tuple[str, ...] = ()
-    """Limits reached: wall, cpu, memory, host-memory, file, files, output, artifacts."""
+    """Limits reached: wall, cpu, memory, host-memory, file, files, output, folder, artifacts."""
     stdout: str = ""
     """Beginning and end of standard output, with unprintable characters escaped."""
     stderr: str = ""

@@ -94,6 +94,10 @@ class FileStore:
     def _objects(self) -> "S3FileSystem":
         return open_object_store(self._folder)
 
+    def locate(self, digest: str) -> str:
+        """Return the location of the content with a SHA-256 hash."""
+        return self._folder + digest
+
     def upload(self, file: BufferedIOBase) -> str:
         """Store the content of an open file; return its location.
 
@@ -101,7 +105,7 @@ class FileStore:
             FileStoreUnreachable: the object store does not answer or refuses.
             SharedFileRefused: the file changes while it is read.
         """
-        location = self._folder + hashlib.file_digest(file, "sha256").hexdigest()
+        location = self.locate(hashlib.file_digest(file, "sha256").hexdigest())
         file.seek(0)
         written = hashlib.sha256()
         try:

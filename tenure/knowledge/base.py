@@ -6,6 +6,7 @@ from typing import Final
 
 from tenure.contracts.evidence.corpora import CacheStats, StoreStats
 from tenure.knowledge.answers import AnswerCache, AnswerCipher
+from tenure.knowledge.code.index import CodeIndex
 from tenure.knowledge.corpora import Corpora
 from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, EmbeddingCache
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
@@ -14,6 +15,7 @@ from tenure.knowledge.ingestion.results import StoredResults
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.memory.memories import Memories
 from tenure.knowledge.pages.cache import PageCache
+from tenure.knowledge.patches import StoredPatches
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.search.reranking import Reranker
 from tenure.knowledge.search.retrieval import Retrieval
@@ -63,6 +65,8 @@ class KnowledgeBase:
         self.pages = PageCache(store)
         self.runs = ArchivedRuns(store)
         self.answers = AnswerCache(store, timedelta(days=settings.answer_cache_days), answer_cipher)
+        self.code = CodeIndex(store)
+        self.patches = StoredPatches(store, answer_cipher)
         self.maintenance = Maintenance(store, settings)
 
     def load_store_stats(self) -> StoreStats:
@@ -74,5 +78,6 @@ class KnowledgeBase:
         )
 
     def close(self) -> None:
-        """Stop the processes that parse web pages."""
+        """Stop the processes that parse web pages and source code."""
         self.corpora.close()
+        self.code.close()

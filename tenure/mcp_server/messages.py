@@ -41,11 +41,12 @@ def _derive_arguments(name: str, offered: Collection[str]) -> type[Starting]:
     return create_model(name, __base__=Starting, __doc__=f"Arguments of `{name}`.", **fields)
 
 
-_PROGRAM = {"files", "tests", "candidates", "max_code_attempts"}
+_PROGRAM = {"files", "tests", "candidates", "max_code_attempts", "repo", "revision", "setup", "test", "approve"}
 
-# A model chooses the arguments, so files with secrets are never read; a person names them on the command line.
+# A model chooses the arguments, so files with secrets are never read, and no setup has the network; a person allows
+# that on the command line.
 ResearchArguments = _derive_arguments(
-    "research", StartRequest.model_fields.keys() - _PROGRAM - {"mode", "include_secrets"}
+    "research", StartRequest.model_fields.keys() - _PROGRAM - {"mode", "include_secrets", "allow_setup"}
 )
 CodeArguments = _derive_arguments("code", {"question", "id", "docs", *_PROGRAM, *ModelBudget.__annotations__})
 

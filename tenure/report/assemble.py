@@ -72,6 +72,8 @@ def assemble_result(
     entries = numbering.list_sources(draft.usage.suspicious_sources)
     status = _status(draft, cited=bool(entries))
     program = build_program_result(draft.code) if draft.code else {}
+    if draft.repository:
+        program = {"repository": draft.repository, "patch": draft.repository.patch}
     own = {
         "further_considerations": tuple(text for text in draft.further_considerations if text.strip()),
         "notes": (*draft.notes, *numbering.notes, *_notes(draft, status)),
@@ -166,7 +168,7 @@ def _list_suspicious(
 
 
 def _status(draft: ReportDraft, *, cited: bool) -> ResultStatus:
-    proved_by_sources = draft.status == "done" and not draft.code
+    proved_by_sources = draft.status == "done" and not (draft.code or draft.repository)
     return "no_evidence" if proved_by_sources and not cited else draft.status
 
 

@@ -219,8 +219,12 @@ def neutralise(text: str) -> str:
 
     Delimiters of chat templates and invisible characters, which could hide a marker, are removed as well.
     """
-    visible = _TEMPLATE_MARKERS.sub("[markup removed]", _INVISIBLE.sub("", text))
-    return _MARKERS.sub("[markup removed]", visible)
+    return _MARKERS.sub("[markup removed]", remove_hidden_markup(text))
+
+
+def remove_hidden_markup(text: str) -> str:
+    """Remove invisible characters and delimiters of chat templates from hostile text."""
+    return _TEMPLATE_MARKERS.sub("[markup removed]", _INVISIBLE.sub("", text))
 
 
 def mark_passages(passages: Sequence[Passage], first: int = 1) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from os import PathLike, fspath
 from typing import Annotated, Any, Final
 
-from tenure.contracts.choices import OverlapPolicy, RunMode, TimeRange
+from tenure.contracts.choices import ApprovalStep, OverlapPolicy, RunMode, TimeRange
 from tenure.contracts.run.limits import FollowUpLimits, SearchModeLimit, StartLimits
 from tenure.contracts.run.options import Declaration, Option
 
@@ -115,7 +115,65 @@ class TableOptions(CorpusOptions, SecretOptions):
     databases: Annotated[Names, Option("Databases to query.", "--database", metavar="NAME")] = ()
 
 
-class RunOptions(TableOptions, SourceOptions, TurnOptions, StartLimits):
+class RepositoryOptions(Declaration):
+    """Work in a repository."""
+
+    repo: Annotated[
+        PathName | None,
+        Option(
+            "Git repository to work in: a folder, or with the web an https URL. The task is resolved in a private copy "
+            "of a commit; nothing of the folder changes.",
+            "--repo",
+            "work in this Git repository, a folder or with --web an https URL, on a private copy of a commit",
+            "PATH",
+        ),
+    ] = None
+    revision: Annotated[
+        Name | None,
+        Option(
+            "With a repository: branch, tag or commit to start from; by default the one that is checked out.",
+            "--revision",
+            metavar="NAME",
+        ),
+    ] = None
+    setup: Annotated[
+        Text | None,
+        Option(
+            "With a repository: command that installs what its tests need; by default found in its files.",
+            "--setup",
+            "with --repo: command that installs what the tests need (default: found in its files)",
+            "COMMAND",
+        ),
+    ] = None
+    test: Annotated[
+        Text | None,
+        Option(
+            "With a repository: command that runs its tests; by default found in its files.",
+            "--test",
+            "with --repo: command that runs its tests (default: found in its files)",
+            "COMMAND",
+        ),
+    ] = None
+    allow_setup: Annotated[
+        bool,
+        Option(
+            "With a repository: whether its setup may use the network.",
+            "--allow-setup",
+            "with --repo: let the setup use the network",
+        ),
+    ] = False
+    approve: Annotated[
+        ApprovalStep | None,
+        Option(
+            "With a repository: step before which a person is asked: `plan` before the first change, `patch` before "
+            "the delivery.",
+            "--approve",
+            "with --repo: ask before the first change, or before the patch is delivered",
+        ),
+    ] = None
+
+
+class RunOptions(RepositoryOptions, TableOptions, SourceOptions, TurnOptions, StartLimits):
     """Conditions of a run; those that are not given are those of the settings."""
 
     id: Annotated[Name | None, Option("Name of the run; by default made from the question.", "--id", metavar="ID")] = (

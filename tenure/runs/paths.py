@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.contracts.sandbox import InputFile
 from tenure.document_roots import (
     MANUAL,
     RootsError,
@@ -74,9 +73,9 @@ def find_manual() -> Path:
 
 
 def allow_reading(
-    settings: HomeSettings, requests: Iterable[IngestRequest], run_id: str = "", files: Iterable[InputFile] = ()
+    settings: HomeSettings, requests: Iterable[IngestRequest], run_id: str = "", paths: Iterable[str] = ()
 ) -> None:
-    """Allow the worker of this home the paths of ingestions for their corpora, and files of programs for a run.
+    """Allow the worker of this home the paths of ingestions for their corpora, and other paths for a run.
 
     Raises:
         TenureError: the list of document roots cannot be written.
@@ -85,7 +84,7 @@ def allow_reading(
         for request in requests:
             documents = [path for path in map(Path, request.paths) if path != MANUAL]
             add_document_roots(settings.home, request.corpus, documents, settings.owner)
-        local_files = [Path(file.path) for file in files if file.path is not None and not is_shared(file.path)]
+        local_files = [Path(path) for path in paths if not is_shared(path)]
         add_document_roots(settings.home, make_run_scope(run_id), local_files, settings.owner)
     except RootsError as error:
         raise TenureError(str(error)) from error

@@ -48,6 +48,7 @@ from tenure.runs.messages import (
     SteerReply,
 )
 from tenure.runs.paths import plan_ingestion, require_absolute
+from tenure.runs.programs.repository import is_server_url
 from tenure.runs.reading import read_finished, read_state, read_trace, render_content
 from tenure.runs.run_ids import check_run
 from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, Session, explain_refusals
@@ -103,7 +104,8 @@ class Service(Session):
         Raises:
             UsedRunId: the id of the request belongs to another run.
         """
-        require_absolute((*request.docs, *request.files, *request.tests))
+        repositories = [request.repo] if request.repo and not is_server_url(str(request.repo)) else []
+        require_absolute((*request.docs, *request.files, *request.tests, *repositories))
         planned = plan_run(request, self.settings)
         handle, notes = await launch_run(self, planned, digest=digest)
         return self._describe_start(handle.id, (*planned.notes, *notes))

@@ -28,6 +28,7 @@ from tenure.runs.messages import StartRequest
 from tenure.runs.options import TurnOptions
 from tenure.runs.paths import allow_reading, find_manual, plan_ingestion
 from tenure.runs.programs.files import read_files, read_tests, upload_files
+from tenure.runs.programs.repository import build_repository_task, is_server_url
 from tenure.runs.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_run_id
 from tenure.runs.session.connection import AGENT_WORKFLOW, Session, explain_refusals, register_search_attributes
 from tenure.runs.session.run_records import load_archived
@@ -97,8 +98,11 @@ def build_request(request: StartRequest, settings: ClientSettings, note: Callabl
     databases = tuple(dict.fromkeys(request.databases))
     tests = read_tests(request.tests, note, include_secrets=secrets)
     # Tests and files of a program imply a coding task, for which the manual of Tenure is no source.
-    mode: RunMode = "code" if (tests or request.files) and request.mode == "auto" else request.mode
+    is_program = bool(tests or request.files or request.repo)
+    mode: RunMode = "code" if is_program and request.mode == "auto" else request.mode
     web = build_web_scope(request, settings)
+    if repository := build_repository_task(request, reads_web=web is not None):
+        web = None  # which allows the URL of the repository, and no searches
     if DEFAULT_CORPUS in requested or not (request.docs or requested or databases or web or mode == "code"):
         ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(find_manual()),)))
     corpora = dict.fromkeys((*(read.corpus for read in ingest), *requested, *map(get_database_corpus, databases)))
@@ -111,6 +115,7 @@ def build_request(request: StartRequest, settings: ClientSettings, note: Callabl
             databases=databases,
             files=upload_files(read_files(request.files, note, include_secrets=secrets), settings),
             tests=tests,
+            repository=repository,
             limits=_build_limits(request, settings, web),
             memory=settings.memory if request.memory is None else request.memory,
         )
@@ -133,6 +138,9 @@ def render_details(request: RunRequest, chosen: str) -> str:
     filtered = f"**Only passages with** {only}\n\n" if only else ""
     files = [f"`{file.name}`" for file in (*request.files, *request.tests)]
     file_names = f"**Files and tests** {', '.join(files)[:4000]}\n\n" if files else ""
+    if request.repository:
+        source = request.repository.source
+        file_names = f"**Repository** `{source.path}` at `{source.revision}`\n\n"
     return (
         f"{truncate_line(request.question, 4000)}\n\n"
         f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{engines}{file_names}"
@@ -215,7 +223,10 @@ async def prepare_run(session: Session, planned: PlannedRun) -> PlannedRun:
         InvalidRequest: a corpus does not exist.
     """
     request = _add_notifications(planned.request, session.place)
-    allow_reading(session.settings, request.ingest, planned.id, request.files)
+    given = [file.path for file in request.files if file.path is not None]
+    if request.repository and not is_server_url(request.repository.source.path):
+        given.append(request.repository.source.path)
+    allow_reading(session.settings, request.ingest, planned.id, given)
     await register_search_attributes(session)
     await _check_corpora(session, request)
     return replace(planned, request=request)

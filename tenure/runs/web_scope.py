@@ -19,7 +19,8 @@ def build_web_scope(request: StartRequest, settings: WebSettings) -> WebScope | 
     Raises:
         InvalidRequest: a web option is given without the web, or a domain is invalid.
     """
-    local = request.docs or request.corpora or request.databases or request.mode == "code" or request.tests
+    named = (request.docs, request.corpora, request.databases, request.tests, request.repo)
+    local = request.mode == "code" or any(named)
     is_enabled = request.web if request.web is not None else settings.web and not local
     if not is_enabled:
         for field in ("providers", "domains", "since", "pages"):

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,9 +18,18 @@ from typing import Final
 
 from tenure.contracts.sandbox import Isolation, SandboxLimits
 from tenure.sandbox import seccomp
-from tenure.sandbox.base import NoSandbox, SetupFailed
+from tenure.sandbox.base import (
+    ENVIRONMENT,
+    HOSTS,
+    NETWORK_FOLDER,
+    USERS,
+    WORKSPACE,
+    Mounts,
+    NoSandbox,
+    SetupFailed,
+)
 from tenure.sandbox.groups import GroupSource, RunGroup
-from tenure.sandbox.launcher import UNPRIVILEGED_ID, Launcher
+from tenure.sandbox.launcher import UNPRIVILEGED_ID, Launcher, is_reachable
 from tenure.sandbox.memory import MemoryUse, MemoryWatch, get_host_reserve_mib, list_descendants, read_available_mib
 from tenure.sandbox.runtime import INSIDE_FOLDER, Runtime
 from tenure.sandbox.supervisor import StartedSandbox
@@ -39,6 +49,9 @@ DEVICES: Final = {"null": "null", "full": "full", "random": "random", "urandom":
 The host's /dev/zero can be mapped as shared memory that is in the resident memory of no process; /dev/full gives the
 same zeros and cannot be mapped.
 """
+
+CERTIFICATES: Final = ("/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted", "/etc/ca-certificates")
+"""Folders with the certificates of authorities, for commands with a network."""
 
 ADVICE: Final = {
     "setting up uid map": "user namespaces are restricted: allow them for bwrap (an AppArmor profile on Ubuntu)",
@@ -130,17 +143,31 @@ class Bubblewrap:
         except OSError as error:
             raise SetupFailed(f"{self._groups.note}: {error.strerror}") from None
 
-    def start(self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None) -> StartedSandbox:
+    @property
+    def owner(self) -> int | None:
+        """Owner of the folders of a command; None if they stay the worker's."""
+        return UNPRIVILEGED_ID if self._launcher.drops else None
+
+    def start(
+        self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None, mounts: Mounts | None = None
+    ) -> StartedSandbox:
         """Start a sandbox whose driver waits for its job.
 
         Raises:
             SetupFailed: the process cannot be started.
         """
-        rules = os.memfd_create("seccomp", 0)
+        texts = (seccomp.encode_filter(), *((USERS, HOSTS) if mounts is not None else ()))
+        rules, *given = (_write_memory_file(text) for text in texts)
+        places: list[Path] = []
+
+        def expose(path: Path) -> Path:
+            places.append(self._launcher.expose(path))
+            return places[-1]
+
         try:
-            os.write(rules, seccomp.encode_filter())
-            os.lseek(rules, 0, os.SEEK_SET)
             command = [str(self._launcher.map_path(self._binary.path)), *self.build_arguments(limits, rules)]
+            if mounts is not None:
+                command[-4:-4] = self._list_folders(mounts, given, expose)
             process = self._launcher.start(
                 [
                     *(control.command if control else ()),
@@ -148,17 +175,44 @@ class Bubblewrap:
                     "--",
                     *self._runtime.build_driver_command(needs_packages),
                 ],
-                [rules],
+                [rules, *given],
                 control.environment if control else {},
             )
         except OSError as error:
+            self._withdraw(places)
             raise SetupFailed(f"{self._binary.path} cannot be started: {error.strerror or error}") from None
         finally:
-            os.close(rules)
-        return BubblewrapProcess(process, control)
+            for descriptor in (rules, *given):
+                os.close(descriptor)
+        return BubblewrapProcess(process, control, lambda: self._withdraw(places))
+
+    def _withdraw(self, places: Sequence[Path]) -> None:
+        for place in places:
+            self._launcher.withdraw(place)
+
+    def _list_folders(self, mounts: Mounts, given: Sequence[int], expose: Callable[[Path], Path]) -> list[str]:
+        """Return the arguments that mount the folders of the host, which are the last mounts.
+
+        A command could have left links in its folders, so nothing is created or mounted below one of them, and the
+        parent of each is the root of the sandbox.
+        """
+        arguments = []
+        for descriptor, path in zip(given, ("/etc/passwd", "/etc/hosts"), strict=True):
+            arguments += ["--perms", "0444", "--ro-bind-data", str(descriptor), path]
+        if mounts.network is not None:
+            for path in CERTIFICATES:
+                arguments += ["--ro-bind-try", path, path]
+            arguments += ["--ro-bind", str(expose(mounts.network)), NETWORK_FOLDER]
+        for shown in mounts.visible:
+            arguments += ["--ro-bind", str(shown if is_reachable(shown) else expose(shown)), str(shown)]
+        if mounts.environment is not None:
+            kind = "--bind" if mounts.is_setup else "--ro-bind"
+            arguments += ["--symlink", f"{ENVIRONMENT}/node_modules", "/node_modules"]
+            arguments += [kind, str(expose(mounts.environment)), ENVIRONMENT]
+        return [*arguments, "--bind", str(expose(mounts.workspace)), WORKSPACE]
 
     def build_arguments(self, limits: SandboxLimits, rules: int) -> list[str]:
-        """Return bubblewrap's arguments for one sandbox."""
+        """Return bubblewrap's arguments for one sandbox; the last four close the root and add the filter."""
         scratch = limits.scratch_mib << 20
         arguments = ["--unshare-all", "--unshare-user", "--uid", str(UNPRIVILEGED_ID), "--gid", str(UNPRIVILEGED_ID)]
         arguments += ["--hostname", "sandbox", "--new-session", "--die-with-parent", "--as-pid-1"]
@@ -173,7 +227,7 @@ class Bubblewrap:
         arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", *self._devices()]
         arguments += ["--size", str(SCRATCH_BYTES), "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
         arguments += ["--size", str(scratch), "--perms", "0700", "--tmpfs", "/box"]
-        return [*arguments, "--remount-ro", "/", "--chdir", "/box", "--seccomp", str(rules)]
+        return [*arguments, "--chdir", "/box", "--remount-ro", "/", "--seccomp", str(rules)]
 
     def _devices(self) -> list[str]:
         """Return the arguments that mount a few harmless devices; there are no terminals, which hosts count."""
@@ -201,8 +255,10 @@ class Bubblewrap:
 class BubblewrapProcess:
     """Running sandbox of bubblewrap."""
 
-    def __init__(self, process: subprocess.Popen[bytes], control: RunGroup | None) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], control: RunGroup | None, release: Callable[[], None]) -> None:
+        """Call `release` when everything has ended."""
         self.process = process
+        self._release = release
         self._control = control
         self._watch = MemoryWatch(process.pid)
         self._first: int | None = None
@@ -231,11 +287,20 @@ class BubblewrapProcess:
         return None if self._control is not None else self._watch.measure(limit_mib)
 
     def close(self) -> None:
-        """Release process 1 and the control group."""
+        """Release process 1, the exposed folders and the control group."""
+        self._release()
         if self._first is not None:
             os.close(self._first)
         if self._control is not None:
             self._control.remove()
+
+
+def _write_memory_file(content: bytes) -> int:
+    """Return the descriptor of a new file in memory, to be read from its beginning."""
+    descriptor = os.memfd_create("tenure", 0)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def add_advice(complaint: str) -> str:

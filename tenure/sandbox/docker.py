@@ -6,6 +6,7 @@ leave the container running, so the container is killed by name.
 """
 
 import json
+import os
 import shutil
 import subprocess
 import uuid
@@ -15,7 +16,7 @@ from typing import Final
 
 from tenure.contracts.sandbox import Isolation, SandboxLimits
 from tenure.sandbox import seccomp
-from tenure.sandbox.base import NoSandbox, SetupFailed
+from tenure.sandbox.base import ENVIRONMENT, NETWORK_FOLDER, WORKSPACE, Mounts, NoSandbox, SetupFailed
 from tenure.sandbox.groups import RunGroup
 from tenure.sandbox.launcher import UNPRIVILEGED_ID
 from tenure.sandbox.runtime import INSIDE_FOLDER, INSPECTION_SCRIPT, Runtime
@@ -73,14 +74,21 @@ class Docker:
         """Return None: the engine manages control groups."""
         return
 
-    def start(self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None) -> StartedSandbox:
+    @property
+    def owner(self) -> int | None:
+        """Owner of the folders of a command; None if they stay the worker's."""
+        return UNPRIVILEGED_ID if os.geteuid() == 0 else None
+
+    def start(
+        self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None, mounts: Mounts | None = None
+    ) -> StartedSandbox:
         """Start a container whose driver waits for its job.
 
         Raises:
             SetupFailed: the client cannot be started.
         """
         name = f"tenure-{uuid.uuid4().hex[:16]}"
-        command = [*self.build_arguments(limits, name), *self.runtime.build_driver_command(needs_packages)[1:]]
+        command = [*self.build_arguments(limits, name, mounts), *self.runtime.build_driver_command(needs_packages)[1:]]
         try:
             process = subprocess.Popen(
                 command,
@@ -94,25 +102,55 @@ class Docker:
             raise SetupFailed(f"docker cannot be started: {error.strerror}") from None
         return DockerProcess(process, [self._client, "kill", name])
 
-    def build_arguments(self, limits: SandboxLimits, name: str) -> list[str]:
+    def build_arguments(self, limits: SandboxLimits, name: str, mounts: Mounts | None = None) -> list[str]:
         """Return the command of one container, up to the arguments of its interpreter."""
         memory = f"{limits.memory_mib}m"
-        owner = f"uid={UNPRIVILEGED_ID},gid={UNPRIVILEGED_ID}"
+        # The user who owns the folders of a command.
+        user = UNPRIVILEGED_ID if mounts is None or self.owner is not None else os.geteuid()
+        owner = f"uid={user},gid={user}"
         scratch = f"/box:rw,nosuid,nodev,exec,size={limits.scratch_mib}m,mode=0700,{owner}"
         command = [self._client, "run", "--rm", "--interactive", "--name", name, "--label", LABEL]
         command += ["--network", "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
-        command += ["--user", f"{UNPRIVILEGED_ID}:{UNPRIVILEGED_ID}", "--hostname", "sandbox"]
+        command += ["--user", f"{user}:{user}", "--hostname", "sandbox"]
         command += ["--ipc", "private", "--log-driver", "none"]
         # The driver and its forks are added.
         command += ["--pids-limit", str(limits.processes + 8), "--memory", memory, "--memory-swap", memory]
         command += ["--cpus", "1", "--ulimit", "core=0", "--shm-size", "16m", "--tmpfs", scratch]
         command += ["--tmpfs", "/tmp:rw,nosuid,nodev,size=16m", "--workdir", "/box"]
         command += ["--volume", f"{INSIDE_FOLDER}:/in/tenure/sandbox/inside:ro"]
+        if mounts is not None:
+            command += _list_volumes(mounts)
         for variable, value in self.runtime.environment.items():
             command += ["--env", f"{variable}={value}"]
         if self._engine_runtime:
             command += ["--runtime", self._engine_runtime]
         return [*command, "--entrypoint", str(self.runtime.python), self._image]
+
+
+def _list_volumes(mounts: Mounts) -> list[str]:
+    """Return the arguments that mount the folders of the host, none of them below a folder that a command wrote."""
+    shown = [(path, str(path), True) for path in mounts.visible]
+    if mounts.network is not None:
+        shown.append((mounts.network, NETWORK_FOLDER, True))
+    if mounts.environment is not None:
+        shown.append((mounts.environment, ENVIRONMENT, not mounts.is_setup))
+    shown.append((mounts.workspace, WORKSPACE, False))
+    arguments = []
+    for source, target, is_readonly in shown:
+        fields = [
+            "type=bind",
+            f"source={source.absolute()}",
+            f"target={target}",
+            *(["readonly"] if is_readonly else []),
+        ]
+        # The engine reads the value as a line of CSV.
+        arguments += ["--mount", ",".join(_quote_field(value) for value in fields)]
+    return arguments
+
+
+def _quote_field(value: str) -> str:
+    """Return a field of a line of CSV."""
+    return '"' + value.replace('"', '""') + '"' if any(sign in value for sign in ',"\n') else value
 
 
 class DockerProcess:

@@ -6,9 +6,13 @@ A back-end provides the isolation; everything else is the same for all back-ends
 import asyncio
 import json
 import marshal
+import os
 import secrets
+import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -25,9 +29,19 @@ from tenure.contracts.sandbox import (
 )
 from tenure.files.opening import FileRefused, open_file
 from tenure.sandbox import selftest, verdict
-from tenure.sandbox.base import SetupFailed
+from tenure.sandbox.base import (
+    ENVIRONMENT,
+    WORKSPACE,
+    CommandOutcome,
+    FolderCommand,
+    Mounts,
+    SetupFailed,
+)
 from tenure.sandbox.code_scan import find_suspicious_code
+from tenure.sandbox.folders import FolderFacts, clean_folder, prepare_folder
 from tenure.sandbox.groups import RunGroup
+from tenure.sandbox.inside import driver, relay
+from tenure.sandbox.network import open_proxy
 from tenure.sandbox.runtime import Runtime
 from tenure.sandbox.supervisor import Observed, StartedSandbox, Supervision, UnitResult
 
@@ -61,7 +75,13 @@ class Backend(Protocol):
     def make_control_group(self, limits: SandboxLimits) -> RunGroup | None:
         """Create the control group of a run, or return None."""
 
-    def start(self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None) -> StartedSandbox:
+    @property
+    def owner(self) -> int | None:
+        """Owner of the folders of a command; None if they stay the worker's."""
+
+    def start(
+        self, limits: SandboxLimits, needs_packages: bool, control: RunGroup | None, mounts: Mounts | None = None
+    ) -> StartedSandbox:
         """Start a sandbox whose driver waits for its job."""
 
 
@@ -111,9 +131,62 @@ class ContainedSandbox:
         """Test candidates one after the other; candidates that were not reached have no outcome."""
         return await self._test(batch, None)
 
+    async def prepare(self) -> None:
+        """Create the environment of programs if it does not exist, so that `runtime` is the one that they have."""
+        await self._get_ready()
+
+    async def run_command(self, command: FolderCommand) -> CommandOutcome:
+        """Run a command in a folder of the host, and make the folder safe to read afterwards."""
+        await self._get_ready()
+        return await self._run_command(command)
+
+    async def _run_command(self, command: FolderCommand) -> CommandOutcome:
+        folders = [command.workspace, *([command.environment] if command.is_setup and command.environment else [])]
+        try:
+            before = [await asyncio.to_thread(prepare_folder, folder, self._backend.owner) for folder in folders]
+            with tempfile.TemporaryDirectory(prefix="tenure-command-") as keep:
+                async with open_proxy(command.network) as socket:
+                    mounts = Mounts(
+                        command.workspace, command.environment, command.is_setup, command.visible, network=socket
+                    )
+                    seen = await self._observe_command(command, mounts, before, Path(keep))
+                kept = _read_artifacts(seen)
+        except OSError as error:
+            raise SetupFailed(f"the folder cannot be used: {error}") from None
+        finally:
+            # Also after a cancellation: the next command, or the removal of the folder, meets what is left.
+            cleaned = await asyncio.shield(asyncio.to_thread(_clean_folders, folders))
+        outcome = verdict.describe_command(seen)
+        limits = outcome.limits_hit
+        if "folder" not in limits and any(map(partial(_has_outgrown, command.limits), before, cleaned)):
+            limits = (*limits, "folder")
+        removed = tuple(entry for facts in cleaned for entry in facts.removed)
+        return replace(outcome, limits_hit=limits, files=kept, removed=removed, isolation=self._backend.isolation)
+
+    async def _observe_command(
+        self, command: FolderCommand, mounts: Mounts, before: Sequence[FolderFacts], keep: Path
+    ) -> Observed:
+        growth = command.limits.growth_mib << 20
+        watched = [
+            (path, facts.bytes + growth, facts.files + command.limits.growth_files, growth)
+            for path, facts in zip((WORKSPACE, ENVIRONMENT), before, strict=False)
+        ]
+        job = {
+            **{"kind": "program", "folder": WORKSPACE, "kept": driver.REPORTS, "artifacts": True},
+            **{"folders": watched, "has_network": mounts.network is not None},
+        }
+        unit = {
+            "files": [],
+            "argv": [*self.runtime.build_shell_command(), command.command],
+            "stdin": command.stdin.encode(),
+            "has_report": command.has_report,
+            "variables": build_variables(self.runtime, command),
+        }
+        return await self._observe(job, lambda: [unit], command.limits, keep, lambda _: False, False, mounts)
+
     async def check(self) -> SandboxSelfTest:
         """Test the isolation itself."""
-        return await selftest.check(self._run, self._backend.isolation, self.runtime)
+        return await selftest.check(self._run, self._run_command, self._backend.isolation, self.runtime)
 
     async def _test(self, batch: CandidateBatch, keep: Path | None) -> tuple[SandboxOutcome, ...]:
         """Test candidates, and keep the artifacts of the last one."""
@@ -183,10 +256,12 @@ class ContainedSandbox:
         keep: Path | None,
         goes_on: Callable[[UnitResult], bool],
         bounded: bool,
+        mounts: Mounts | None = None,
     ) -> Observed:
         """Run a job and return the observations; cancelling this coroutine ends the sandbox.
 
         A sandbox that ended for no reason of its own is run a second time: the machine may have been short of memory.
+        Not if it has changed folders of the host.
 
         Raises:
             SetupFailed: the sandbox could not be set up.
@@ -198,13 +273,13 @@ class ContainedSandbox:
             fixed = {"limits": bounds, "home": self.runtime.home, "filter": self._backend.late_filter}
             block = marshal.dumps({**job, "units": units(), **fixed}, 2)
             seen = supervise(block)
-            return supervise(block) if seen.interrupted else seen
+            return supervise(block) if seen.interrupted and mounts is None else seen
 
         def supervise(block: bytes) -> Observed:
             control = self._backend.make_control_group(limits)
             supervision = Supervision(limits, block, keep, goes_on, control)
             running.append(supervision)
-            return supervision.run(lambda: self._backend.start(limits, job["kind"] != "program", control))
+            return supervision.run(lambda: self._backend.start(limits, job["kind"] != "program", control, mounts))
 
         future = asyncio.get_running_loop().run_in_executor(self._pool, work)
         try:
@@ -216,6 +291,32 @@ class ContainedSandbox:
                     supervision.stop()
                 await asyncio.wait([future], timeout=_STOP_SECONDS)
             raise
+
+
+def _clean_folders(folders: Sequence[Path]) -> list[FolderFacts]:
+    return [clean_folder(folder) for folder in folders]
+
+
+def _read_artifacts(seen: Observed) -> dict[str, bytes]:
+    return {artifact.name: Path(artifact.path).read_bytes() for artifact in seen.artifacts}
+
+
+def _has_outgrown(limits: SandboxLimits, before: FolderFacts, after: FolderFacts) -> bool:
+    has_files = after.files > before.files + limits.growth_files
+    return has_files or after.bytes > before.bytes + (limits.growth_mib << 20)
+
+
+def build_variables(runtime: Runtime, command: FolderCommand) -> dict[str, str]:
+    """Return the environment variables of a command besides those of every program."""
+    found = {"USER": "tenure", "LOGNAME": "tenure", "SHELL": "/bin/sh"}
+    if command.environment is not None:
+        own = (f"{ENVIRONMENT}/bin", f"{ENVIRONMENT}/node_modules/.bin", runtime.environment["PATH"])
+        found["PATH"] = os.pathsep.join(own)
+    if command.network is not None:
+        address = f"http://127.0.0.1:{relay.PORT}"
+        names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+        found |= {name: address for name in names}
+    return {**found, **command.variables}
 
 
 def judge_candidates(seen: Observed, judge: Callable[[Observed, UnitResult], SandboxOutcome]) -> list[SandboxOutcome]:

@@ -102,6 +102,10 @@ class Runtime:
         interpreter = [str(self.python), "-I", "-B"] if needs_packages else [str(self.plain), "-I", "-S", "-B"]
         return [*interpreter, "/in/tenure/sandbox/inside/driver.py"]
 
+    def build_shell_command(self) -> list[str]:
+        """Return the beginning of the command that runs a line of shell."""
+        return [_which("bash") or "/bin/sh", "-c"]
+
     def build_command(self, language: Language, entry: str, arguments: tuple[str, ...]) -> list[str]:
         """Return the command that runs a program.
 

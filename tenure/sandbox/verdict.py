@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from tenure.algorithms.text.printable import escape_control_characters
 from tenure.contracts.sandbox import CallCase, ProofLevel, SandboxOutcome, SandboxVerdict, TestResult
+from tenure.sandbox.base import CommandOutcome
 from tenure.sandbox.supervisor import Observed, UnitResult, get_signal_name
 
 _MAX_TRACE_CHARS: Final = 6000
@@ -22,7 +23,7 @@ MAX_NOTES: Final = 20
 """Maximum number of notes of one kind."""
 _BY_SIGNAL: Final = {"SIGXCPU": "cpu", "SIGXFSZ": "file"}
 """Limits that the kernel reports by a signal."""
-_HARD: Final = ("memory", "output", "cpu", "file", "files")
+_HARD: Final = ("memory", "output", "cpu", "file", "files", "folder")
 """Limits that end a program."""
 _HOST: Final = "host-memory"
 """Reserve of the host's memory, which other programs may have used as well."""
@@ -41,6 +42,23 @@ def judge_program(seen: Observed) -> SandboxOutcome:
     reason = _HOST_REASON if _HOST in limits else ""
     return _make_outcome(seen, unit, limits).model_copy(
         update={"verdict": verdict, "proof": "exit_code", "exit_code": code, "signal": signal, "reason": reason}
+    )
+
+
+def describe_command(seen: Observed) -> CommandOutcome:
+    """Return the observations of a command."""
+    if not seen.units:
+        return CommandOutcome(None, None, tuple(seen.limits), "", "", seen.seconds)
+    unit = seen.units[0]
+    signal = None if unit.status is None else get_signal_name(unit.status)
+    return CommandOutcome(
+        exit_code=os.WEXITSTATUS(unit.status) if unit.status is not None and os.WIFEXITED(unit.status) else None,
+        signal=signal,
+        limits_hit=_limits(seen, unit, signal),
+        stdout=unit.stdout.text,
+        stderr=unit.stderr.text,
+        seconds=unit.seconds or seen.seconds,
+        report=bytes(unit.report),
     )
 
 

@@ -70,6 +70,11 @@ class SandboxSettings(HomeSettings):
     """Container image with Python and pytest; required with `docker`."""
     sandbox_runtime: str = ""
     """Container runtime, such as `runsc`; empty for the default."""
+    setup_variables: dict[str, str] = {}
+    """Environment variables of the setups of projects, as a JSON object, such as `{"PIP_INDEX_URL":
+    "https://packages.example/simple"}`. A setup that may use the network reaches public hosts and those that are named
+    here; files and folders that are named here are readable in setups, so that an index can be a folder. Secrets in
+    them can be read by the code of the project."""
 
 
 class NotifierSettings(SettingsGroup):

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.util
+import io
 import re
 import shlex
 import tomllib
@@ -124,8 +125,9 @@ def test_the_command_reference_names_every_command_and_option(name: str) -> None
 
 @slow
 @pytest.mark.parametrize("path", LINKED, ids=lambda path: path.name)
-def test_every_example_of_the_client_parses(path: Path) -> None:
+def test_every_example_of_the_client_parses(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real parser accepts each client command that a page shows."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("A question from standard input."))
     for line in shell_lines(path.read_text(encoding="utf-8")):
         found = re.search(r"(?:python|uv run) client\.py (?P<arguments>.*?)(?:\s+#.*)?$", line)
         if found:

@@ -35,6 +35,7 @@ WORLD = {
     "tenure.knowledge",
     "tenure.sources",
     "tenure.sandbox",
+    "tenure.repositories",
     "tenure.report",
 }
 """Packages that do I/O or render results."""
@@ -83,6 +84,11 @@ MAY_IMPORT: dict[str, set[str]] = {
         *(*PURE, "tenure.settings", "tenure.models", "tenure.sources", "tenure.files", "tenure.ownership"),
     },
     "tenure.sandbox": {*PURE, "tenure.settings", "tenure.files", "tenure.installation"},
+    # Web addresses of repositories have the rules of pages.
+    "tenure.repositories": {
+        *("tenure.contracts", "tenure.algorithms", "tenure.sandbox", "tenure.sources", "tenure.settings"),
+        *("tenure.files", "tenure.installation"),
+    },
     "tenure.report": PURE,
     "tenure.temporal": {
         *("tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "tenure.private_files"),
@@ -137,6 +143,7 @@ PURE_LIBRARIES = {
     "Stemmer",
     "idna",
     "markdown_it",
+    "tree_sitter",
 }
 """Third-party packages that compute and nothing else."""
 

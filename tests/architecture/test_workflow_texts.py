@@ -35,6 +35,9 @@ ANALYZING_MODULES: Final = {
     "claims.removal": _REPORT,
     "claims.report_changes": "none: parts of a report are selected for the activity that compares them",
     "claims.verification": f"{_REPORT}; 160 characters of those that are removed",
+    "coding.engineer_answer": "answer of a model: 100,000 characters",
+    "coding.engineer_conversation": "results of actions: 12,000 characters each; thoughts of a model: 2,000",
+    "coding.engineer_news": "results of tests and searches: 12,000 characters",
     "coding.programs": "programs: 60,000 characters; given files and tests: 200,000 each",
     "control.feedback": f"{_FEEDBACK}; headings: 160 characters",
     "control.status_page": "headings and lines of progress",
@@ -72,8 +75,9 @@ DECIDING_ROLES: Final = {
 }
 """Roles whose rules decide in workflow code, each with the texts that they read."""
 
-ROLE_FUNCTIONS: Final = frozenset(("is_certain_research",))
-"""Functions of role modules that workflow code calls, of the question of a person."""
+ROLE_FUNCTIONS: Final = frozenset(("is_certain_research", "render_results"))
+"""Functions of role modules that workflow code calls: of the question of a person, and of the results of actions, which
+have 12,000 characters at most."""
 
 _REQUESTS: Final[tuple[type[BaseModel], ...]] = (
     *(RunRequest, AskRequest, BatchItem, StartRequest, AskBody),

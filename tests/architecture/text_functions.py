@@ -83,8 +83,8 @@ PURE_PACKAGES: Final = ("tenure.algorithms.", "tenure.contracts.", "tenure.roles
 UNBUILT_TYPES: Final = {
     "part of a parsed text: the function that parses the text is called": """ast. builtins.CalamineWorkbook docutils.
         docx. lxml. markdown_it. pptx. pydantic_core. pypdfium2. re.Match tenure.sources.parsers.formats.rst.
-        tenure.sources.search.feeds._Element zipfile.""".split(),
-    "opens a database or a file": """_duckdb. _io. contextlib.ExitStack pyarrow. tenure.knowledge.
+        tenure.sources.search.feeds._Element tree_sitter. zipfile.""".split(),
+    "opens a database or a file": """_duckdb. _io. contextlib.ExitStack os.stat_result pyarrow. tenure.knowledge.
         tenure.sources.tables.sql_engine.""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
         rich. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
@@ -429,7 +429,8 @@ def _build_collection(origin: Any, arguments: tuple[Any, ...], text: str, depth:
 
 _CORRECTIONS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Any]]] = {
     "string_too_long": lambda text, limits: text[: limits["max_length"]],
-    "string_pattern_mismatch": lambda text, limits: "a",
+    # The pattern of a commit: forty hexadecimal digits.
+    "string_pattern_mismatch": lambda text, limits: "a" * 40 if "{40}" in limits["pattern"] else "a",
     "greater_than_equal": lambda number, limits: limits["ge"],
 }
 """Values that a model accepts in place of those that it refuses, by the type of the problem."""

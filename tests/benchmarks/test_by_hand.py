@@ -193,3 +193,46 @@ async def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> Non
             assert (await asked).text == TITLE
         process.send_signal(signal.SIGINT)
         assert await asyncio.to_thread(process.wait, 30) == 0
+
+
+async def test_several_function_calls_are_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An answer may have a text and several calls; the request that continues it is shown without what was seen."""
+    given = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    tools = [{"type": "function", "function": {"name": "bash", "parameters": given}}]
+    body = {"model": "large", "messages": [{"role": "user", "content": "Look."}], "tools": tools}
+    calls = [{"action": "bash", "arguments": {"command": name}} for name in ("ls", "pwd")]
+    answers = [{"text": "I look.", "calls": calls}, {"action": "bash", "arguments": {"command": "true"}}]
+    with ByHandServer(RequestFolder(tmp_path)) as server:
+        async with httpx.AsyncClient() as client:
+            for number, answer in enumerate(answers, 1):
+                (tmp_path / "answer").write_text(json.dumps(answer))
+                asked = asyncio.create_task(client.post(f"{server.base_url}/chat/completions", json=body, timeout=30))
+                assert await run("next", "--folder", tmp_path, "--wait", "30", "--new") == 0
+                assert await run("answer", "--folder", tmp_path, str(number), tmp_path / "answer") == 0
+                message = (await asked).json()["choices"][0]["message"]
+                replies = [
+                    {"role": "tool", "tool_call_id": call["id"], "content": "done"}
+                    for call in message.get("tool_calls", ())
+                ]
+                body = {**body, "messages": [*body["messages"], message, *replies]}
+
+    first, second = capsys.readouterr().out.split("# Request 2")
+    assert "Look." in first
+    assert "Look." not in second
+    assert 'I look.\n\nbash {"command": "ls"}\n\nbash {"command": "pwd"}\n\n## tool\n\ndone' in second
+    assert [call["id"] for call in body["messages"][1]["tool_calls"]] == ["call_1", "call_2"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        ({"calls": []}, "calls: is a list"),
+        ({"calls": [{"action": "ls", "arguments": {}}]}, "action: is one of bash"),
+        ({"text": 1, "calls": [{"action": "bash", "arguments": {}}]}, "text: is a text"),
+    ],
+)
+def test_function_calls_that_do_not_fit_are_refused(answer: dict[str, Any], complaint: str) -> None:
+    """Each call of a list is checked."""
+    tools = [{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]
+    with pytest.raises(RefusedAnswer, match=complaint):
+        check_answer({"model": "m", "messages": [], "tools": tools}, json.dumps(answer))

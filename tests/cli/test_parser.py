@@ -1,6 +1,7 @@
 """The grammar of the command line."""
 
 import inspect
+import io
 import os
 import subprocess
 import sys
@@ -225,3 +226,20 @@ def test_impossible_budgets_are_usage_errors(arguments: list[str], capsys: pytes
         PARSER.parse_args(["start", "Why?", *arguments])
     assert ended.value.code == 2
     assert "must be" in capsys.readouterr().err
+
+
+def test_a_question_can_be_in_a_file_or_on_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`@FILE` and `-` are read; a text that begins with @ and names no file is itself."""
+    (tmp_path / "issue.md").write_text("It is\nwrong.")
+    monkeypatch.setattr("sys.stdin", io.StringIO("Also wrong."))
+    parse = PARSER.parse_args
+
+    assert parse(["start", f"@{tmp_path / 'issue.md'}"]).question == "It is\nwrong."
+    assert parse(["start", "-"]).question == "Also wrong."
+    assert parse(["start", "@dataclass, what is it?"]).question == "@dataclass, what is it?"
+    monkeypatch.setattr("sys.stdin", io.StringIO(" \n"))
+    with pytest.raises(SystemExit):
+        parse(["start", "-"])
+    assert "must not be empty" in capsys.readouterr().err

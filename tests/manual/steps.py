@@ -122,7 +122,12 @@ STEERING: Final = (
     ),
     _client("pause retention", "run steered: …", 0, STEERED),
     _client("resume retention", "run steered: …", 0, STEERED),
-    _client('answer retention "The law of 2024"', "error: …waits for its plan to be approved…", REFUSED, STEERED),
+    _client(
+        'answer retention "The law of 2024"',
+        "error: …waits for approval: `approve` it…",
+        REFUSED,
+        STEERED,
+    ),
     _client("approve retention", "run steered: …", 0, STEERED),
     _prepare("watch steered", "…\n# …“Say which law applies”…"),
     Step(
@@ -217,6 +222,7 @@ ELSEWHERE: Final = {
     "contributing.md": "development and benchmarks: their own tests",
     "deployment.md": "Docker, Kubernetes and PostgreSQL: tests/system/test_fleet.py, tests/temporal/test_deployment.py",
     "models.md": "settings of model servers: tests/models",
+    "repository-tutorial.md": "tests/test_tutorial.py",
     "runbook.md": "tests/system/test_runbook.py",
     "security.md": "keys, codec server, owners and packages: tests/temporal, tests/architecture",
 }

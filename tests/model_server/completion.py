@@ -6,10 +6,15 @@ from tests.support.schema_instance import Json
 
 
 def build_completion(completion_id: str, model: str, usage: Json, answer: str | Json, finish_reason: str) -> Json:
-    """Return a completion; an answer that is an object is the call of a function: `action` with its `arguments`."""
+    """Return a completion.
+
+    An answer that is an object is the call of a function: `action` with its `arguments`; or it has `calls`, a list of
+    these, and possibly a `text`.
+    """
     message: Json = {"role": "assistant", "content": answer, "refusal": None}
     if not isinstance(answer, str):
-        message |= {"content": None, "tool_calls": [_build_call(answer)]}
+        calls = [_build_call(call, number) for number, call in enumerate(answer.get("calls", [answer]), 1)]
+        message |= {"content": answer.get("text"), "tool_calls": calls}
         finish_reason = "tool_calls"
     return {
         "id": completion_id,
@@ -21,8 +26,8 @@ def build_completion(completion_id: str, model: str, usage: Json, answer: str | 
     }
 
 
-def _build_call(answer: Json) -> Json:
+def _build_call(answer: Json, number: int) -> Json:
     """Return the function call of an answer, with its arguments as text."""
     arguments = answer["arguments"]
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return {"id": "call_1", "type": "function", "function": {"name": answer["action"], "arguments": written}}
+    return {"id": f"call_{number}", "type": "function", "function": {"name": answer["action"], "arguments": written}}

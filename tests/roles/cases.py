@@ -24,7 +24,7 @@ from tenure.roles.claims import (
     document_comparer,
     fact_extractor,
 )
-from tenure.roles.coding import analyst, code_reflector, coder, test_writer
+from tenure.roles.coding import analyst, code_reflector, coder, repository_engineer, test_writer
 from tenure.roles.reasoning import react, reasoner
 from tenure.roles.research import (
     calculation_writer,
@@ -427,6 +427,18 @@ CASES: dict[str, Case] = {
             code_reflector.ROLE,
             code_reflector.CodeReflectorInput(
                 **WORKSHOP, specification="loaves(kilos) gives the whole loaves.", attempt=ATTEMPT
+            ),
+        ),
+        Case(
+            repository_engineer.ROLE,
+            repository_engineer.RepositoryEngineerInput(
+                question="loaves(2.5) gives 2.5 and not 2.",
+                environment="All tests: `python -m pytest`.",
+                map="bakery/loaves.py\n  1: def loaves(kilos)",
+                can_ask=True,
+                lessons=("Round down.",),
+                preferences=("Write short functions.",),
+                summary="- read bakery/loaves.py → 4 lines",
             ),
         ),
     )

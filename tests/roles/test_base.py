@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.text.passage import COLUMNS_PREFIX, Passage
 from tenure.roles.base import INSTRUCTIONS_WARNING, Evidence, mark_documents, mark_passages, neutralise, wrap_in_tag
+from tenure.roles.coding.repository_engineer import neutralise_tags
 from tests.roles.cases import CASES
 from tests.support.passages import passage
 from tests.support.worlds import encode
@@ -167,11 +168,16 @@ def test_evidence_with_an_encoder_uses_it() -> None:
 
 def test_every_tag_of_a_prompt_is_a_marker() -> None:
     """Hostile text cannot open or close any element that a prompt of ours contains."""
-    prompts = "\n".join(file.read_text(encoding="utf-8") for file in (Path(__file__).parent / "golden").iterdir())
-    tags = set(re.findall(r"^<(\w+)>$", prompts, re.MULTILINE))
+    tags, own_tags = set[str](), set[str]()
+    for file in (Path(__file__).parent / "golden").iterdir():
+        # The engineer has to see the markup of files as it is, except for the tags of its own prompt.
+        found = re.findall(r"^<(\w+)>$", file.read_text(encoding="utf-8"), re.MULTILINE)
+        (own_tags if file.name.startswith("repository_engineer") else tags).update(found)
 
     assert {"question", "outline"} <= tags
+    assert {"question", "map"} <= own_tags
     assert [tag for tag in tags if neutralise(f"</{tag}>") != "[markup removed]"] == []
+    assert [tag for tag in own_tags if neutralise_tags(f"</{tag}>") != f"&lt;/{tag}>"] == []
 
 
 def shown(*passages: Passage) -> list[tuple[str, str, str]]:

@@ -46,9 +46,14 @@ OWN_TEXT = {"tools", "strategies"}
 """Fields of descriptions from our own code."""
 
 
+REPOSITORY_TAG = re.compile(r"</?\s*(?:results|map|memory|passage|question|task|feedback|preferences)\b", re.IGNORECASE)
+"""Tags of the prompt on a repository, which shows all others as they are: its files have tags of their own."""
+
+
 def tags(case: Case) -> Counter[str]:
     """Count the structural tags in the foreign text of a prompt."""
-    return Counter(tag.lower() for tag in TAG.findall(case.role.render(case.input, case.evidence)[1].content))
+    pattern = REPOSITORY_TAG if case.role.name == "repository_engineer" else TAG
+    return Counter(tag.lower() for tag in pattern.findall(case.role.render(case.input, case.evidence)[1].content))
 
 
 def add_attack(value: Any, key: str = "") -> Any:

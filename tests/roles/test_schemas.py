@@ -109,5 +109,6 @@ def test_roles_that_answer_in_text_have_no_schema() -> None:
         "planner",
         "reasoner",
         "report_writer",
+        "repository_engineer",
         "report_reviewer",
     }

@@ -22,7 +22,10 @@ from tests.runs.command_lines import PARSER
 
 NAMES = [name for name, _, _ in list_options(RunOptions)]
 
-WITHHELD = {"mode", "include_secrets", "files", "tests", "candidates", "max_code_attempts"}
+WITHHELD = {
+    *("mode", "include_secrets", "files", "tests", "candidates", "max_code_attempts"),
+    *("repo", "revision", "setup", "test", "allow_setup", "approve"),
+}
 """Options that the tool `research` does not offer: those of programs, and the reading of secrets."""
 
 

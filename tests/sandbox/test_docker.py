@@ -5,12 +5,14 @@ The stub records its calls, and runs its containers with bubblewrap.
 
 import os
 import sys
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tenure.contracts.sandbox import InputFile, Program, SandboxLimits
-from tenure.sandbox.base import NoSandbox
+from tenure.sandbox.base import Mounts, NoSandbox
 from tenure.sandbox.choice import make_sandbox
 from tenure.sandbox.docker import Docker
 from tenure.settings import Settings
@@ -76,6 +78,27 @@ def test_a_container_is_bounded_in_every_way(engine: Settings) -> None:
         assert part in command
     assert "OPENAI" not in command
     assert docker.isolation.memory == "enforced"
+
+
+def test_folders_of_a_command_are_mounted_in_a_container(engine: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workspace, environment and proxy are mounted at constant paths; an odd name adds no option."""
+    docker = Docker(engine)
+    mounts = Mounts(Path("/w,readonly/a b"), Path("/e"), visible=(Path("/wheels"),), network=Path("/socket"))
+
+    command = docker.build_arguments(SandboxLimits(), "a-name", mounts)
+    found = [value for option, value in pairwise(command) if option == "--mount"]
+
+    assert found == [
+        "type=bind,source=/wheels,target=/wheels,readonly",
+        "type=bind,source=/socket,target=/in/network,readonly",
+        "type=bind,source=/e,target=/environment,readonly",
+        'type=bind,"source=/w,readonly/a b",target=/workspace',
+    ]
+    assert command[command.index("--network") + 1] == "none"
+    writable = docker.build_arguments(SandboxLimits(), "a-name", replace(mounts, is_setup=True))
+    assert "type=bind,source=/e,target=/environment" in writable
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    assert "--user 1234:1234" in " ".join(docker.build_arguments(SandboxLimits(), "a-name", mounts))
 
 
 @slow

@@ -22,7 +22,7 @@ from tenure.contracts.sandbox import (
     TestResult,
     TestRun,
 )
-from tenure.sandbox.base import SetupFailed
+from tenure.sandbox.base import CommandOutcome, FolderCommand, SetupFailed
 
 USABLE = SandboxSelfTest(usable=True, message="a script", languages=("python",), packages=("numpy 2.0",))
 
@@ -76,6 +76,9 @@ class ScriptedSandbox:
             return SandboxOutcome(verdict="failed", exit_code=3, stderr="Traceback\nValueError: crash\n", seconds=0.1)
         printed = self.prints or f"args {' '.join(program.args)}\n"
         return SandboxOutcome(verdict="passed", exit_code=0, stdout=printed, seconds=0.1, artifacts=self.made)
+
+    async def run_command(self, command: FolderCommand) -> CommandOutcome:
+        raise SetupFailed("no command runs here")
 
     async def test_all(self, batch: CandidateBatch) -> tuple[SandboxOutcome, ...]:
         self.batches.append(batch)

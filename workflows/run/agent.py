@@ -14,6 +14,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 
 from workflows.research.table_questions import Computation, TableQuestions
 from workflows.run.clarification import clarify_question
+from workflows.run.coding_requests import build_coding_part
 from workflows.run.feedback_log import FeedbackLog
 from workflows.run.interactive import InteractiveRun
 from workflows.run.part_records import PartRecords
@@ -66,15 +67,22 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.report import ReportDraft, RunState
     from tenure.contracts.research.spiral import ResearchRequest, SpiralState
     from tenure.contracts.research.trace import RecordedResult, Story
-    from tenure.contracts.result.programs import CodingRequest
     from tenure.contracts.result.result import Result, ResultStatus
     from tenure.contracts.run.budget import BudgetRequest
     from tenure.contracts.run.control import BudgetBounds
     from tenure.contracts.run.limits import MAX_RETRIEVED_PASSAGES
-    from tenure.contracts.run.run import Feedback, QueryType, RunProgress, RunRequest, TaskMode, Usage, WorkflowUsage
+    from tenure.contracts.run.run import (
+        Feedback,
+        PartRequest,
+        QueryType,
+        RunProgress,
+        RunRequest,
+        TaskMode,
+        Usage,
+        WorkflowUsage,
+    )
     from tenure.roles.research import router
     from tenure.roles.research.router import RouterInput, RouterOutput
-    from workflows.coding.coding import CodingWorkflow
     from workflows.research.research import ResearchWorkflow
 
 D = TypeVar("D")
@@ -357,28 +365,19 @@ class AgentWorkflow(InteractiveRun):
         return await self._execute_child("research", ResearchWorkflow.run, request)
 
     async def _code(self) -> ReportDraft:
-        """Write a program in a child workflow."""
+        """Write a program, or change a repository, in a child workflow."""
         self._publish(last="looking at what can be run here")
         if self.control.outline:
             self.notes.append("The outline that a person has set was not followed: a program has none.")
         await self.run_memory.recall_lessons()
-        request = CodingRequest(
-            run=self.id,
-            question=self.request.question,
-            limits=self.request.limits,
-            evidence=self.evidence,
-            files=self.request.files,
-            tests=self.request.tests,
-            lessons=self.run_memory.lessons,
-            preferences=self.run_memory.experience.preferences,
-            feedback=tuple(self.feedback_items),
-            control=self.control,
-        )
-        return await self._execute_child("code", CodingWorkflow.run, request)
+        memory, feedback = self.run_memory, self.feedback_items
+        part = build_coding_part(self.id, self.request, memory, self.evidence, feedback, self.control)
+        return await self._execute_child(*part)
 
-    async def _execute_child(self, name: str, run: Any, request: ResearchRequest | CodingRequest) -> ReportDraft:
+    async def _execute_child(self, name: str, run: Any, request: PartRequest) -> ReportDraft:
         self.is_delegated = True
-        async with self.run_child(run, request, f"{self.id}/{name}", request.question, len(request.feedback)) as child:
+        child_id, known = f"{self.id}/{name}", len(self.feedback_items)
+        async with self.run_child(run, request, child_id, request.question, known) as child:
             if self.cancelled:
                 await send_signal(child, "cancel")
             draft: ReportDraft = await child
@@ -461,6 +460,7 @@ class AgentWorkflow(InteractiveRun):
             feedback=tuple(self.feedback_items),
             input_request=self.open_question,
             is_cancelled=self.cancelled,
+            is_repository=self.request.repository is not None,
             finish_requested=self.asked_to_finish,
         )
 

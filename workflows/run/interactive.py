@@ -192,7 +192,7 @@ class InteractiveRun(ControllableWorkflow):
             self.log.add(ControlRecord(at=format_time(workflow.now()), signal=command.name))
         match command.name:
             case "feedback":
-                await self.add_feedback(convert_to_feedback(command))
+                await self._add_feedback(convert_to_feedback(command))
             case "pause":
                 await self.update_control(self.change_control(paused=True))
             case "resume":
@@ -219,13 +219,22 @@ class InteractiveRun(ControllableWorkflow):
         self.handle_control_change()
         await self.stop()
 
+    async def _add_feedback(self, feedback: Feedback) -> None:
+        """Store feedback, which is the reply to an input request that accepts it."""
+        await self.add_feedback(feedback)
+        if (request := self.open_question) and request.accepts_feedback:
+            self._reply = InputReply(number=request.number, feedback=feedback.text, text=feedback.text)
+
     async def _answer_question(self, command: RunCommand) -> None:
         """Reply to the open input request, and forward any feedback in the answer to all parts of the run."""
         request = self.open_question
         assert request is not None, "the command was checked"
         text = command.text.strip()
         feedback = convert_answer(request, command.text) if text else None
-        self._reply = InputReply(number=request.number, feedback=feedback.text if feedback else "", text=text)
+        approved = command.name == "approve"
+        self._reply = InputReply(
+            number=request.number, feedback=feedback.text if feedback else "", text=text, approved=approved
+        )
         if feedback and request.reporter == workflow.info().workflow_id:
             await self.add_clarification(feedback)
         elif feedback:

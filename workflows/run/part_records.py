@@ -63,6 +63,7 @@ class PartRecords:
             "revision": update.revision,
             "tests_passed": best_attempt.passed if best_attempt else None,
             "tests": best_attempt.total if best_attempt else None,
+            "repository": update.repository,
             "topics": tuple(topics_by_name.values()),
             "steps": update.steps,
             "last": next((part.last for part in newest if part.last), None),

@@ -30,6 +30,8 @@ from workflows.runtime.task_queues import (
 
 with workflow.unsafe.imports_passed_through():
     from activities.archive import ArchiveActivities
+    from activities.code_index import CodeIndexActivities
+    from activities.commands import CommandActivities
     from activities.knowledge import KnowledgeActivities
     from activities.mcp import McpActivities
     from activities.notifications import NotificationActivities
@@ -37,6 +39,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.sandbox import SandboxActivities
     from activities.tools import ToolActivities
     from activities.web import BrowserActivities, WebActivities
+    from activities.workspaces import WorkspaceActivities
     from tenure.algorithms.control import budget
     from tenure.contracts.research.trace import CallKind
     from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS, MAX_MODEL_TIMEOUT_SECONDS
@@ -165,6 +168,30 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             SandboxActivities.repair_program,
         ),
     ),
+    # On the queue of programs: workspaces and commands share the disk of a machine.
+    (
+        _config(SANDBOX_QUEUE, timedelta(minutes=10)),
+        (
+            WorkspaceActivities.read_lines,
+            WorkspaceActivities.list_files,
+            WorkspaceActivities.edit_files,
+            WorkspaceActivities.build_patch,
+            WorkspaceActivities.close_workspace,
+            CodeIndexActivities.search_code,
+            CodeIndexActivities.map_repository,
+        ),
+    ),
+    (
+        _config(SANDBOX_QUEUE, timedelta(hours=1)),
+        (
+            WorkspaceActivities.open_repository,
+            CodeIndexActivities.index_repository,
+            CommandActivities.set_up_environment,
+            CommandActivities.run_command,
+            CommandActivities.run_project_tests,
+            CommandActivities.run_project_checks,
+        ),
+    ),
     (
         _config(TENURE_QUEUE, timedelta(minutes=5)),
         (ReportActivities.assemble_report, ReportActivities.compare_reports),
@@ -209,6 +236,11 @@ _KINDS: dict[Callable[..., Any], CallKind] = {
     SandboxActivities.run_program: "program",
     SandboxActivities.repair_program: "program",
     SandboxActivities.run_tests: "program",
+    CodeIndexActivities.search_code: "search",
+    CommandActivities.set_up_environment: "program",
+    CommandActivities.run_command: "program",
+    CommandActivities.run_project_tests: "program",
+    CommandActivities.run_project_checks: "program",
 }
 """Subjects of activities that are no role, for the trace; every other one is of the kind `other`."""
 

@@ -11,12 +11,26 @@ from workflows.runtime.activity_options import I, O, execute_activity
 from workflows.runtime.call_record import ActivityClient
 
 with workflow.unsafe.imports_passed_through():
+    from activities.commands import CommandActivities
     from activities.sandbox import SandboxActivities
+    from tenure.contracts.coding.repositories import (
+        CheckReport,
+        CheckRequest,
+        CommandReply,
+        CommandRequest,
+        EnvironmentRequest,
+        ProjectTestReport,
+        ProjectTestRequest,
+        SetupReply,
+    )
     from tenure.contracts.result.programs import ProgramRequest, RepairReply, RepairRequest, TestRunRequest
     from tenure.contracts.sandbox import SandboxOutcome, SandboxSelfTest
 
 CHECK_ATTEMPTS = 3
 """Attempts to reach a worker with a sandbox: an outage of all workers counts as one attempt."""
+
+MAX_SETUP_SECONDS = 1800.0
+"""Time for the installation of what a project needs."""
 
 
 class SandboxClient(ActivityClient):
@@ -53,6 +67,23 @@ class SandboxClient(ActivityClient):
         """Search for a small edit that makes a program pass its tests."""
         seconds = request.seconds + 2 * request.limits.wall_seconds
         return await self._run(SandboxActivities.repair_program, request, seconds, summary)
+
+    async def set_up_environment(self, request: EnvironmentRequest, *, summary: str) -> SetupReply:
+        """Find or install the environment of a repository."""
+        return await self._run(CommandActivities.set_up_environment, request, MAX_SETUP_SECONDS, summary)
+
+    async def run_command(self, request: CommandRequest, *, summary: str) -> CommandReply:
+        """Run a command in the files of a repository."""
+        return await self._run(CommandActivities.run_command, request, request.limits.wall_seconds, summary)
+
+    async def run_project_tests(self, request: ProjectTestRequest, *, summary: str) -> ProjectTestReport:
+        """Run tests of a repository."""
+        return await self._run(CommandActivities.run_project_tests, request, request.limits.wall_seconds, summary)
+
+    async def run_project_checks(self, request: CheckRequest, *, summary: str) -> CheckReport:
+        """Run the linters and type checkers of a repository."""
+        seconds = request.limits.wall_seconds * max(1, len(request.environment.checks))
+        return await self._run(CommandActivities.run_project_checks, request, seconds, summary)
 
     async def _run(self, method: Callable[[Any, I], Awaitable[O]], request: I, wall_seconds: float, summary: str) -> O:
         """Execute an activity whose program is stopped after `wall_seconds`."""

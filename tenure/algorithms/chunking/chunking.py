@@ -13,10 +13,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tenure.algorithms.chunking.definitions import split_definition, split_definitions
+from tenure.algorithms.chunking.definitions import split_definition, split_definitions, split_tree
 from tenure.algorithms.chunking.packing import pack_pieces
 from tenure.algorithms.chunking.pieces import Splitter, TokenCounter
 from tenure.algorithms.chunking.prose import list_column_names, split_section, split_sections
+from tenure.algorithms.coding.syntax import SyntaxTree
 
 MAX_OVERFLOW_FACTOR = 1.25
 """A chunk may exceed the target by this factor if that keeps together what belongs together."""
@@ -57,6 +58,7 @@ def chunk_text(
     *,
     title: str = "",
     max_tokens: int | None = None,
+    syntax: SyntaxTree | None = None,
 ) -> list[ChunkSpan]:
     """Split a document into chunks.
 
@@ -68,12 +70,13 @@ def chunk_text(
         title: Title of the document.
         max_tokens: Length up to which a chunk leaves room for the title and the headings above it, unless these take
             more than half of the target; None for chunks without them.
+        syntax: Syntax tree of source code; None to split it between its paragraphs.
 
     Returns:
         Spans in document order, without overlap.
     """
     cutter = _Chunker(text, max(target_tokens, 1), count_tokens or estimate_tokens, title, max_tokens)
-    chunks = cutter.chunk_code() if kind == "code" else cutter.chunk_prose()
+    chunks = cutter.chunk_code(syntax) if kind == "code" else cutter.chunk_prose()
     return [ChunkSpan(n, *chunk) for n, chunk in enumerate(chunks)]
 
 
@@ -98,11 +101,14 @@ class _Chunker:
                 path = (*section.path, columns) if columns else section.path
                 yield group[0].start, group[-1].end, path, tokens
 
-    def chunk_code(self) -> Iterator[tuple[int, int, tuple[str, ...], int]]:
+    def chunk_code(self, syntax: SyntaxTree | None) -> Iterator[tuple[int, int, tuple[str, ...], int]]:
         """Yield chunks of as many whole definitions as fit."""
         limit = self._compute_limit(())
         splitter = Splitter(self._text, limit, self._count)
-        pieces = [piece for part in split_definitions(self._text) for piece in split_definition(part, splitter)]
+        if syntax is not None:
+            pieces = list(split_tree(syntax, splitter))
+        else:
+            pieces = [piece for part in split_definitions(self._text) for piece in split_definition(part, splitter)]
         for group, tokens in pack_pieces(pieces, self._text, min(self._target, limit), limit, self._count):
             outer = list(dict.fromkeys(piece.outer for piece in group if piece.outer))
             inner = list(dict.fromkeys(piece.inner for piece in group if piece.inner)) if len(outer) == 1 else []

@@ -30,6 +30,8 @@ class Bond(IntEnum):
 
     NONE = 0
     """Blocks that do not depend on each other, sentences of a long paragraph, or definitions of a program."""
+    MEMBER = 4
+    """Members of a class; cheaper than a cut inside a member."""
     ITEM = 8
     """Items of a list, or rows of a table."""
     PARAGRAPH = 10

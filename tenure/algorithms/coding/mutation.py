@@ -233,7 +233,7 @@ class _Mutator:
             yield self._replace_arguments(node, swapped, "arguments")
         for n in range(len(texts) if len(texts) > 1 else 0):
             yield self._replace_arguments(node, _drop_item(texts, n), "call")
-        if len(texts) == 1 and not node.keywords:
+        if len(texts) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             yield self._replace(node, texts[0], "call")
         named = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         if other := _CONFUSABLE_FUNCTIONS.get(named):
@@ -349,7 +349,7 @@ class _Mutator:
     def _replace(self, node: ast.expr | ast.stmt, text: str, kind: str) -> SourceEdit:
         """Return the edit that replaces a node, in parentheses if the context may need them."""
         start, end = self._locate(node)
-        bare = node in self._unparenthesized or isinstance(ast.parse(text, mode="eval").body, _ATOMS)
+        bare = node in self._unparenthesized or isinstance(ast.parse(f"({text})", mode="eval").body, _ATOMS)
         return SourceEdit(start, end, text if bare else f"({text})", node.lineno, kind)
 
     def _get_text(self, node: ast.expr | ast.stmt) -> str:

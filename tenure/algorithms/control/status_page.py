@@ -18,6 +18,11 @@ def render_status_page(progress: RunProgress) -> str:
     if question := progress.input_request:
         text, deadline, assumption = map(_escape_markdown, (question.text, question.deadline, question.assumption))
         lines += ["", f"**Asks:** {text} Assumed at {deadline} unless a user answers: {assumption}"]
+    if work := progress.repository:
+        names = ", ".join(work.files[:10]) or "no file"
+        lines += ["", f"Changed: {_escape_markdown(names)} (+{work.added} -{work.removed}), {work.steps} steps"]
+        for label, text in (("Plan", work.plan), ("Tests before", work.before), ("Tests after", work.after)):
+            lines += ["", f"**{label}:** {_escape_markdown(text)}"] if text else []
     if progress.tests:
         lines += ["", f"{progress.tests_passed} of {progress.tests} tests passed"]
     if progress.topics:

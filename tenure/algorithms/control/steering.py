@@ -55,6 +55,8 @@ class RunSituation:
     feedback: tuple[Feedback, ...] = ()
     input_request: InputRequest | None = None
     """Open question to the user; None if the run does not wait."""
+    is_repository: bool = False
+    """Whether the run works in a repository."""
     is_cancelled: bool = False
     finish_requested: bool = False
     """Whether a user has asked the run to finish."""
@@ -202,7 +204,7 @@ def _check_approval(command: RunCommand, situation: RunSituation) -> str:
         return ""
     if situation.input_request is not None:
         return "no plan waits for approval: the run has a question, so `answer` it"
-    if situation.limits.approve_plan and situation.phase in _PHASES_BEFORE_PLAN:
+    if situation.limits.approve_plan and situation.mode != "CODE" and situation.phase in _PHASES_BEFORE_PLAN:
         return "the plan is not made yet: send `approve` again when the run waits for it"
     return "no plan waits for approval"
 
@@ -211,7 +213,8 @@ def _check_answer(command: RunCommand, situation: RunSituation) -> str:
     if situation.input_request is None:
         return "the run has not asked anything; send `feedback` instead"
     if situation.input_request.kind == "plan":
-        return "the run waits for its plan to be approved: `approve` it, or change it with `outline`"
+        change = "reject it with `feedback`" if situation.input_request.accepts_feedback else "change it with `outline`"
+        return f"the run waits for approval: `approve` it, or {change}"
     return _check_text(command.text, "answer", MAX_ANSWER_LENGTH)
 
 
@@ -236,18 +239,25 @@ def describe_effect(command: RunCommand, situation: RunSituation) -> str:
         case "resume":
             return "It continues." if is_paused else "It was not paused; nothing changes."
         case "finish":
-            effect = "No new research starts; the report is written from the findings so far."
+            effect = (
+                "No new step starts; what there is gets delivered."
+                if situation.mode == "CODE"
+                else "No new research starts; the report is written from the findings so far."
+            )
             return "It is finishing already; nothing changes." if situation.finish_requested else effect
         case "cancel":
-            return f"It stops immediately, and written sections are {'discarded' if command.discard else 'delivered'}."
+            written = "the changes so far" if situation.is_repository else "written sections"
+            return f"It stops immediately, and {written} are {'discarded' if command.discard else 'delivered'}."
         case "outline":
             return _describe_outline(command, situation)
         case "budget":
             return _describe_budget(command, situation)
         case "approve":
-            return "The research starts."
+            return "The work continues." if situation.mode == "CODE" else "The research starts."
         case "answer" if situation.phase == "route":
             return "The answer is added to the question, and the research starts."
+        case "answer" if situation.mode == "CODE":
+            return "The next step will consider it."
         case "answer":
             return "The research is replanned with the answer."
 
@@ -260,6 +270,10 @@ def convert_to_feedback(command: RunCommand) -> Feedback:
 def _describe_feedback(command: RunCommand, situation: RunSituation) -> str:
     if convert_to_feedback(command) in situation.feedback:
         return "The run has this feedback already; nothing changes."
+    if situation.input_request is not None and situation.input_request.accepts_feedback:
+        return "The step that waits for approval is rejected, and the next version will consider the feedback."
+    if situation.is_repository:
+        return "The next step will consider it."
     if situation.mode == "CODE":
         return "The next program will consider it."
     if not situation.topics:

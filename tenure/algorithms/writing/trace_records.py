@@ -22,7 +22,7 @@ def describe_task(
     request: SubagentRequest, done: PlanStep, result: SubagentResult, cycle: int, plan: int
 ) -> TracedTask:
     """Return the record of a task that has ended, with its step in the final state."""
-    found = Counter(candidate.query for candidate in result.candidates)
+    counts = Counter(candidate.query for candidate in result.candidates)
     return TracedTask(
         cycle=cycle,
         plan=plan,
@@ -38,7 +38,7 @@ def describe_task(
         status="failed" if done.status == "failed" else "skipped" if done.status == "skipped" else "completed",
         note="" if done.status == "completed" else done.note,
         queries=tuple(
-            TracedQuery(query=query, found=found[query]) for query in dict.fromkeys((done.query, *result.queries))
+            TracedQuery(query=query, found=counts[query]) for query in dict.fromkeys((done.query, *result.queries))
         ),
         steps=result.steps,
         answer=result.answer,
@@ -51,7 +51,7 @@ def describe_reasoning(line: Reasoning) -> TracedThought:
     steps = len(line.steps) + bool(line.conclusion)
     answer = f"; answer “{line.answer}”" if line.answer else ""
     how = line.strategy.replace("_", " ")
-    rejected = "".join(f"; not followed “{one.text}” ({one.score:.2f})" for one in line.rejected)
+    rejected = "".join(f"; not followed “{thought.text}” ({thought.score:.2f})" for thought in line.rejected)
     searches = f"; searches {', '.join(f'“{query}”' for query in line.queries)}" if line.queries else ""
     outcome = f"{steps} steps{answer}" if steps else "nothing to say"
     return TracedThought(summary=f"{how}: {outcome}{rejected}{searches}")
@@ -62,12 +62,12 @@ def describe_sections(
 ) -> Iterator[TracedSection]:
     """Yield the records of the sections of a version of the report, after a review or, without one, of a writer."""
     for heading, draft in text.sections.items():
-        verdicts = [one for one in review.verdicts if one.heading.casefold() == heading.casefold()] if review else []
+        verdicts = [item for item in review.verdicts if item.heading.casefold() == heading.casefold()] if review else []
         yield TracedSection(
             topic=heading,
             generation=generation,
             critiques=requests,
-            reviews=tuple(TracedReview(action=one.action, critique=one.critique) for one in verdicts),
+            reviews=tuple(TracedReview(action=item.action, critique=item.critique) for item in verdicts),
             claims=len(draft.claims),
             sources=len({citation.source for claim in draft.claims for citation in claim.citations}),
         )
@@ -80,5 +80,5 @@ def describe_review(review: ReportReview, generation: int) -> TracedReflection:
         critiques=tuple(describe_search(query) for query in review.queries),
         further_considerations=review.considerations,
         evaluation=review.evaluation,
-        contradictions=tuple(f"“{one.a.quote}” – “{one.b.quote}”" for one in review.contradictions),
+        contradictions=tuple(f"“{pair.a.quote}” – “{pair.b.quote}”" for pair in review.contradictions),
     )

@@ -10,6 +10,7 @@ from tenure.contracts.result.result import Result
 from tenure.installation import PROGRAM
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import StartRequest
+from tenure.runs.programs.repository import is_server_url
 from tenure.runs.programs.write_back import check_accepted, check_files, commit_to_branch, write_files
 from tenure.runs.run_ids import RunName
 from tenure.runs.service import Service
@@ -54,8 +55,10 @@ class WriteBack:
                 f"--apply, --patch and --branch need the end of the run: leave --detach out, or use `{PROGRAM} apply` "
                 "after it"
             )
-        if (self.apply or self.branch) and not (request.files or self.to):
+        if (self.apply or self.branch) and not (request.files or self.to or request.repo):
             raise InvalidRequest("it is not known where the program belongs: give --files, or its folder with --to DIR")
+        if (self.apply or self.branch) and request.repo and is_server_url(str(request.repo)) and not self.to:
+            raise InvalidRequest("the repository is on a server: name the folder of its clone with --to DIR")
 
     def write(self, result: Result) -> dict[str, Any]:
         """Write the files of a program, print what was done, and return it.
@@ -64,7 +67,7 @@ class WriteBack:
             TenureError: there is no accepted program, or a file has changed, and nothing is written; or Git refuses the
                 branch, and a patch is written already.
         """
-        if not (self.failing and result.files):
+        if not (self.failing and (result.files or result.patch)):
             check_accepted(result)
         if self.apply:
             check_files(result, self.to)

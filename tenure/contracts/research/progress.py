@@ -1,6 +1,7 @@
 """Progress that a child workflow reports to its run."""
 
 from tenure.contracts.base import Contract
+from tenure.contracts.repository_task import RepositoryProgress
 from tenure.contracts.research.trace import StoryRecord
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.run.budget import BudgetAmounts
@@ -24,6 +25,8 @@ class ProgressUpdate(Contract):
     """Steps of the current research plan; None if they have not changed."""
     attempts: tuple[Attempt, ...] = ()
     """Programs that were tested, or received a lesson, since the last message."""
+    repository: RepositoryProgress | None = None
+    """Progress of the work in a repository; None if it has not changed."""
     artifacts: tuple[Artifact, ...] = ()
     """Files created by programs of a finished task."""
     usage: WorkflowUsage | None = None

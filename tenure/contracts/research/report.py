@@ -7,6 +7,7 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, SourceId
 from tenure.contracts.choices import Complexity
+from tenure.contracts.coding.repositories import RepositoryChange
 from tenure.contracts.evidence.disputes import Contradiction, PositionEvidence
 from tenure.contracts.evidence.passages import Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.evidence.reasoning import Reasoning
@@ -163,6 +164,8 @@ class ReportDraft(ReportFacts):
     positions: tuple[PositionEvidence, ...] = ()
     code: CodeDraft | None = None
     """Program, if one was requested."""
+    repository: RepositoryChange | None = None
+    """Change of a repository, if one was requested."""
     numbered_sources: tuple[SourceId, ...] = ()
     """Sources already numbered in an earlier document, in order."""
     web_corpus: str = ""

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.choices import ReasoningStrategy
+from tenure.contracts.coding.repositories import RepositoryChange
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.disputes import DisputeDecision, SideOfDispute
 from tenure.contracts.evidence.passages import ClaimText
@@ -304,7 +305,9 @@ class Result(ReportFacts):
     originals: tuple[OriginalFile, ...] = ()
     """The given files among those that are changed."""
     patch: str = ""
-    """The changes as a patch that `git apply` takes; empty without a program."""
+    """The changes as a patch that `git apply` takes; empty without a program or a change of a repository."""
+    repository: RepositoryChange | None = None
+    """Change of a repository; null for a program or a report."""
     specification: str = ""
     """Required behaviour of the program, as understood by the test writer."""
     tests: tuple[SourceFile, ...] = ()

@@ -100,6 +100,8 @@ class InputRequest(Contract):
     """Assumption made without an answer."""
     deadline: str = ""
     """Time until which the run waits, ISO 8601 in UTC; pauses extend it."""
+    accepts_feedback: bool = False
+    """Whether feedback is a reply, which rejects what waits for approval."""
 
 
 class InputReply(Contract):
@@ -110,3 +112,5 @@ class InputReply(Contract):
     """Answer together with its question, as feedback; empty without an answer or if nothing is to be added."""
     text: str = ""
     """Answer alone."""
+    approved: bool = False
+    """Whether a person has approved what waited."""

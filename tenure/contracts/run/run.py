@@ -9,6 +9,7 @@ from tenure.contracts.choices import RunMode, RunStatus
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.web import WebScope
+from tenure.contracts.repository_task import RepositoryProgress, RepositoryTask
 from tenure.contracts.run.budget import BudgetResource, Price
 from tenure.contracts.run.control import BudgetRevision, InputRequest, OutlineRevision
 from tenure.contracts.run.limit_fields import LimitFields
@@ -30,6 +31,10 @@ RunPhase = Literal[
     "specify",
     "generate",
     "test",
+    "prepare",
+    "locate",
+    "change",
+    "verify",
     "write",
     "reflect",
     "refine",
@@ -99,6 +104,8 @@ class RunRequest(Contract):
     """Files that a program uses or that are to be repaired."""
     tests: tuple[InputFile, ...] = ()
     """Tests that a program must pass."""
+    repository: RepositoryTask | None = None
+    """Repository to work in; None for a program of its own."""
     limits: RunLimits = RunLimits()
     scheduled: bool = False
     """Whether the question is asked repeatedly, so that the report lists changes since the previous one."""
@@ -277,6 +284,8 @@ class RunProgress(Contract):
     """Number of tests that the best program so far passes."""
     tests: int = 0
     """Number of tests it must pass."""
+    repository: RepositoryProgress | None = None
+    """Progress of the work in a repository."""
     usage: Usage = Usage()
     feedback: tuple[FeedbackRecord, ...] = ()
     last: str = ""

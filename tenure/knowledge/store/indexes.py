@@ -27,6 +27,7 @@ from tenure.knowledge.store.schema import (
     ANSWERS,
     CACHE,
     CHUNKS_PREFIX,
+    CODE_CHUNKS_PREFIX,
     ENTITIES,
     FILTER_COLUMNS,
     FINDINGS,
@@ -63,6 +64,11 @@ VECTOR_INDEX_FAMILIES: Final[Mapping[str, type[VectorConfig]]] = {
 _FULL_TEXT_INDEX = FTS(language="English", stem=True, remove_stop_words=True, with_position=True)
 """Index with word positions, which phrase queries need."""
 
+
+_CODE_INDEX = FTS(
+    base_tokenizer="whitespace", language="English", stem=True, remove_stop_words=True, with_position=False
+)
+"""Index of the words of code, which are split when they are stored."""
 
 _KEY_COLUMNS: Final = {
     SOURCES: ("id",),
@@ -102,6 +108,8 @@ def plan_indexes(table: str, rows: int, setting: VectorIndex) -> tuple[IndexSpec
     """Return the indexes that a table with this number of rows should have."""
     if table in _KEY_COLUMNS:
         return tuple(IndexSpec(column, BTree()) for column in _KEY_COLUMNS[table]) if rows >= MIN_KEYED_ROWS else ()
+    if table.startswith(CODE_CHUNKS_PREFIX):
+        return (IndexSpec("search_text", _CODE_INDEX),) if rows else ()
     if table.startswith(MEMORIES_PREFIX):
         return _plan_memory_indexes(rows, setting)
     if not table.startswith(CHUNKS_PREFIX) or not rows:

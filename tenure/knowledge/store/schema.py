@@ -27,6 +27,7 @@ READINGS = "readings"
 MEMORY_USES = "memory_uses"
 RUNS = "runs"
 ANSWERS = "answers"
+PATCHES = "patches"
 
 
 class FilterColumn(NamedTuple):
@@ -234,6 +235,16 @@ ANSWERS_SCHEMA = pa.schema(
     ]
 )
 
+PATCHES_SCHEMA = pa.schema(
+    [
+        _key_field("key"),  # hash of run and patch
+        pa.field("run", pa.string(), nullable=False),
+        pa.field("created_at", pa.string(), nullable=False),  # ISO 8601 in UTC
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("patch", pa.large_binary(), nullable=False),  # encrypted if there are keys
+    ]
+)
+
 RUNS_SCHEMA = pa.schema(
     [
         _key_field("execution"),  # id of the execution that ended the run
@@ -264,13 +275,51 @@ SCHEMAS = {
     MEMORY_USES: MEMORY_USES_SCHEMA,
     RUNS: RUNS_SCHEMA,
     ANSWERS: ANSWERS_SCHEMA,
+    PATCHES: PATCHES_SCHEMA,
 }
-"""Schema of every table except those of chunks and memories, by name."""
+"""Schema of every table except those of chunks, memories and repositories, by name."""
+
+
+CODE_FILES_PREFIX = "code_files_"
+CODE_CHUNKS_PREFIX = "code_chunks_"
+"""Prefixes of the tables of a repository's index, which end in a hash of its key. Every repository has its own tables:
+the weight of a word in full-text search is then that in the repository."""
+
+CODE_FILES_SCHEMA = pa.schema(
+    [
+        _key_field("id"),  # hash of path, content and version of the index
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),  # why it is not indexed; empty if it is
+        pa.field("symbols", pa.string(), nullable=False),  # JSON of a list of `CodeSymbol`
+        pa.field("references", pa.string(), nullable=False),  # a line for each name, with the numbers of its lines
+    ]
+)
+
+CODE_CHUNKS_SCHEMA = pa.schema(
+    [
+        _key_field("id"),
+        pa.field("file", pa.string(), nullable=False),  # id of its file
+        pa.field("first", pa.int64(), nullable=False),  # lines, from 1
+        pa.field("last", pa.int64(), nullable=False),
+        pa.field("symbol", pa.string(), nullable=False),
+        pa.field("search_text", pa.string(), nullable=False),  # words of path, symbol and code, with their parts
+    ]
+)
+
+
+def build_code_table_names(repository: str) -> tuple[str, str]:
+    """Return the names of the tables of files and of chunks of a repository, by its key."""
+    digest = hash_parts(repository)[:24]
+    return f"{CODE_FILES_PREFIX}{digest}", f"{CODE_CHUNKS_PREFIX}{digest}"
 
 
 def is_knowledge_table(table: str) -> bool:
     """Return whether a table belongs to the knowledge base, and not to something else in its folder."""
-    return table in SCHEMAS or bool(re.fullmatch(rf"(?:{CHUNKS_PREFIX}|{MEMORIES_PREFIX})\d+", table))
+    return (
+        table in SCHEMAS
+        or re.fullmatch(rf"(?:{CHUNKS_PREFIX}|{MEMORIES_PREFIX})\d+", table) is not None
+        or re.fullmatch(rf"(?:{CODE_FILES_PREFIX}|{CODE_CHUNKS_PREFIX})[0-9a-f]{{24}}", table) is not None
+    )
 
 
 def build_memory_schema(dimensions: int) -> pa.Schema:

@@ -42,6 +42,10 @@ from tenure.knowledge.store.errors import CommitConflict, CorruptTable, ForeignT
 from tenure.knowledge.store.flushing import flush_folder, is_written, remove_interrupted_versions
 from tenure.knowledge.store.schema import (
     CHUNKS_PREFIX,
+    CODE_CHUNKS_PREFIX,
+    CODE_CHUNKS_SCHEMA,
+    CODE_FILES_PREFIX,
+    CODE_FILES_SCHEMA,
     MEMORIES_PREFIX,
     SCHEMAS,
     build_chunk_schema,
@@ -451,6 +455,10 @@ def _split(values: Sequence[str]) -> Iterator[Sequence[str]]:
 def _build_schema(name: str) -> pa.Schema:
     if name.startswith(CHUNKS_PREFIX):
         return build_chunk_schema(int(name.removeprefix(CHUNKS_PREFIX)))
+    if name.startswith(CODE_FILES_PREFIX):
+        return CODE_FILES_SCHEMA
+    if name.startswith(CODE_CHUNKS_PREFIX):
+        return CODE_CHUNKS_SCHEMA
     if name not in SCHEMAS:
         return build_memory_schema(int(name.removeprefix(MEMORIES_PREFIX)))
     return SCHEMAS[name]

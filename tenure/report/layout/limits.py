@@ -71,7 +71,8 @@ def _list_suspicious(result: Result) -> Iterator[str]:
     if not uris:
         yield "A file, a table or an answer of a tool had words like instructions to language models, read as data."
     if result.mode == "CODE":
-        yield "A model read such instructions while it wrote the program: read the program before you use it."
+        made = "change" if result.repository else "program"
+        yield f"A model read such instructions while it wrote the {made}: read the {made} before you use it."
     else:
         claims = list_all_claims(result)
         tainted = sum(claim.tainted for claim in claims)

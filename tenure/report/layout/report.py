@@ -14,6 +14,7 @@ from tenure.algorithms.text.printable import flatten
 from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result, ResultStatus, Synthesis
 from tenure.contracts.run.run import FeedbackRecord
+from tenure.report.layout.change import set_change, set_steps
 from tenure.report.layout.claims import ClaimLayout
 from tenure.report.layout.disputes import DisputeLayout
 from tenure.report.layout.limits import (
@@ -100,7 +101,9 @@ def _list_blocks(
     synthesis = result.synthesis or Synthesis()
     is_program = result.mode == "CODE"
     yield from _set_part("news", "Since the last report", set_news(result.changes))
-    if is_program:
+    if result.repository:
+        yield from set_change(result, result.repository)
+    elif is_program:
         yield from set_program(result)
     elif result.status == "no_evidence":
         yield from explain_no_evidence(result)
@@ -126,6 +129,8 @@ def _list_blocks(
     yield from _set_part("references", "References", _set_list(references))
     reasoning = set_reasoning(result.reasoning, claims) if result.reasoning else ()
     yield from _set_part("reasoning", "Reasoning", reasoning, "How the conclusions were reached")
+    if result.repository:
+        yield from set_steps(result.repository)
     yield from _set_part("made", MADE, _set_list(list_provenance(result)))
 
 
@@ -137,8 +142,13 @@ def _set_head(result: Result) -> Iterator[BlockNode]:
         yield ParagraphNode(make_line(label, " ", flatten(result.question)), "question")
     yield from _set_remark(make_line(_count_sentences(result)), "summary")
     # The remark on a report that ended early has the reason and what is missing.
-    is_explained = result.status == "finished_early" and result.mode == "RESEARCH" and result.decisions
-    status = result.decisions[-1] if is_explained else STATUS_LINES[result.status]
+    if result.repository and result.status in ("failing_tests", "no_evidence"):
+        # The proof says what fails, and the decision why nothing is changed.
+        status = "" if result.patch else " ".join(result.decisions[-1:])
+    elif result.status == "finished_early" and result.decisions and (result.mode == "RESEARCH" or result.repository):
+        status = result.decisions[-1]
+    else:
+        status = STATUS_LINES[result.status]
     yield from _set_remark(format_words(status), "remark")
 
 

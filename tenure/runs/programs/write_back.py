@@ -8,11 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from tenure.contracts.coding.repositories import RepositoryChange
 from tenure.contracts.result.result import Result
 from tenure.files.opening import FileRefused, open_file
 from tenure.files.replacing import replace_file
 from tenure.installation import PROGRAM
 from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.programs.repository import is_server_url
 
 _MARK = "\ufeff".encode()
 """Byte order mark, which the text that a run has read lacks."""
@@ -36,12 +38,27 @@ def check_accepted(result: Result) -> None:
         InvalidRequest: the run has written no program.
         TenureError: the program fails.
     """
+    if result.repository:
+        _check_change(result, result.repository)
+        return
     if not result.files:
         raise InvalidRequest(f"run {result.id} has no program with files to write")
     if result.verification and result.verification.failures:
         failed = result.verification.failures[0]
         raise TenureError(
             f"the program of run {result.id} is not accepted ({failed.test or failed.error}): nothing is written; "
+            "--failing writes it nevertheless"
+        )
+
+
+def _check_change(result: Result, change: RepositoryChange) -> None:
+    """Check that a run has changed a repository, and that the tests of the project do not fail with it."""
+    if not result.patch:
+        raise InvalidRequest(f"run {result.id} has changed nothing")
+    proof = change.proof
+    if proof and (failed := (*proof.broken, *proof.failing)) and proof.verdict in ("failed", "regressed"):
+        raise TenureError(
+            f"tests fail with the change of run {result.id} ({failed[0].id}): nothing is written; "
             "--failing writes it nevertheless"
         )
 
@@ -57,6 +74,8 @@ def write_files(result: Result, folder: Path | None = None) -> tuple[Path, ...]:
         InvalidRequest: the folder of a new file is not known, a file is outside of it, or is hidden.
         TenureError: a file has changed since the run read it, exists already, or cannot be written. None is changed.
     """
+    if result.repository:
+        return _apply_patch(result, result.repository, folder)
     changes = [change for change in _plan(result, folder) if change.before != change.after]
     changed: list[_Change] = []
     try:
@@ -78,8 +97,56 @@ def check_files(result: Result, folder: Path | None = None) -> None:
     Raises:
         TenureError: as by `write_files`.
     """
+    if result.repository:
+        _check_patch(result, result.repository, folder)
+        return
     for _ in _plan(result, folder):
         pass
+
+
+def _check_patch(result: Result, change: RepositoryChange, folder: Path | None) -> Path:
+    """Check that a patch fits the files of its repository, and return the top folder.
+
+    Raises:
+        InvalidRequest: the folder of the repository is not known, or a file is hidden.
+        TenureError: a file that the patch changes is not as in the commit.
+    """
+    root = Path(_git(_find_repository(change, folder), ["rev-parse", "--show-toplevel"]).rstrip("\n"))
+    paths = [file.path for file in change.files]
+    # Results of others can be imported: none of them changes a file that programs read at their start.
+    hidden = [path for path in paths if any(part.startswith(".") for part in path.split("/"))]
+    if hidden and folder is None:
+        raise InvalidRequest(f"{hidden[0]} is hidden and is written only with --to DIR")
+    known = [f":(literal,top){file.path}" for file in change.files if file.status != "added"]
+    compare = ["diff", "--name-only", "--no-ext-diff", "--no-textconv", change.commit, "--", *known]
+    if known and (stale := _git(root, compare).split("\n")[:-1]):
+        raise TenureError(
+            f"{', '.join(stale)} not as in commit {change.commit[:12]}: no file is changed; "
+            f"`{PROGRAM} apply {result.id} --patch FILE` writes the changes as a patch"
+        )
+    _git(root, ["apply", "--check"], text=result.patch)
+    return root
+
+
+def _apply_patch(result: Result, change: RepositoryChange, folder: Path | None) -> tuple[Path, ...]:
+    """Carry out a patch in the files of its repository, all of it or nothing; return the changed paths."""
+    root = _check_patch(result, change, folder)
+    _git(root, ["apply"], text=result.patch)
+    return tuple(root / file.path for file in change.files)
+
+
+def _find_repository(change: RepositoryChange, folder: Path | None) -> Path:
+    """Return the folder of the repository that a run has worked on.
+
+    Raises:
+        InvalidRequest: it is not known, or not there any more.
+    """
+    if folder is None and is_server_url(change.source.path):
+        raise InvalidRequest("the repository is on a server: name the folder of its clone with --to DIR")
+    given = folder.resolve() if folder else Path(change.source.path)
+    if not given.is_dir():
+        raise InvalidRequest(f"{given} is not there any more: name the folder of the repository with --to DIR")
+    return given
 
 
 def _plan(result: Result, folder: Path | None) -> Iterator[_Change]:
@@ -169,23 +236,32 @@ def commit_to_branch(result: Result, branch: str, folder: Path | None = None) ->
         TenureError: the folder is in no repository, the branch exists, or the files of the commit are not those that
             the run has read.
     """
-    root = folder.resolve() if folder else _find_root(result)
-    if root is None:
-        raise InvalidRequest("it is not known to which repository the files belong: name their folder with --to DIR")
-    prefix = _git(root, ["rev-parse", "--show-prefix"]).rstrip("\n")
+    if change := result.repository:
+        # A bare repository has no top folder, and takes a branch as well.
+        root, base, prefix = _find_repository(change, folder), change.commit, ""
+    else:
+        found = folder.resolve() if folder else _find_root(result)
+        if found is None:
+            raise InvalidRequest(
+                "it is not known to which repository the files belong: name their folder with --to DIR"
+            )
+        root, base = found, "HEAD"
+        prefix = _git(root, ["rev-parse", "--show-prefix"]).rstrip("\n")
     with tempfile.TemporaryDirectory(prefix="tenure-index-") as scratch:
         index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
-        _git(root, ["read-tree", "HEAD"], index)
+        _git(root, ["read-tree", base], index)
         directory = [f"--directory={prefix}"] if prefix else []
         _git(root, ["apply", "--cached", *directory], index, result.patch)
         tree = _git(root, ["write-tree"], index).strip()
-    commit = _git(root, ["commit-tree", tree, "-p", "HEAD", "-F", "-"], text=write_message(result)).strip()
+    commit = _git(root, ["commit-tree", tree, "-p", base, "-F", "-"], text=write_message(result)).strip()
     _git(root, ["branch", "--no-track", "--", branch, commit])
     return commit
 
 
 def write_message(result: Result) -> str:
-    """Return a draft of the message of a commit, with the request, the approach and the proof."""
+    """Return a draft of the message of a commit: that of the model, or the request, the approach and the proof."""
+    if result.repository and result.repository.message:
+        return f"{result.repository.message.strip()}\n\nTenure-Run: {result.id}\n"
     question = " ".join(result.question.split())
     subject = question if len(question) <= MAX_SUBJECT else f"{question[: MAX_SUBJECT - 1].rsplit(' ', 1)[0]}…"
     accepted = next((attempt for attempt in reversed(result.attempts) if not attempt.error), None)
@@ -219,5 +295,5 @@ def _git(folder: Path, arguments: Sequence[str], variables: dict[str, str] | Non
         raise InvalidRequest("--branch needs the program `git`, which is not installed") from error
     if done.returncode:
         message = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
-        raise TenureError(f"nothing is committed: {' '.join(message.split())}")
+        raise TenureError(f"nothing is written: {' '.join(message.split())}")
     return done.stdout.decode()

@@ -6,6 +6,7 @@ from datetime import datetime
 from tenure.algorithms.control.step_lines import describe_step
 from tenure.algorithms.text.counts import format_count
 from tenure.contracts.evidence.corpora import IngestProgress
+from tenure.contracts.repository_task import RepositoryProgress
 from tenure.contracts.run.control import InputRequest
 from tenure.contracts.run.run import RunProgress, TopicProgress
 from tenure.installation import PROGRAM
@@ -16,6 +17,7 @@ STARTING = "the worker is starting"
 """Description of a run whose worker was started and does not poll yet."""
 
 _EVENT_LENGTH = 160
+_MAX_FILES = 8
 _MAX_EVENT_LENGTH = 2_000
 _PHASES = {
     "ingest": "reading the documents",
@@ -26,6 +28,10 @@ _PHASES = {
     "specify": "writing the tests",
     "generate": "writing the program",
     "test": "testing the program",
+    "prepare": "preparing the repository",
+    "locate": "looking for the cause",
+    "change": "changing files",
+    "verify": "running the tests with and without the change",
     "write": "writing sections",
     "reason": "reasoning from what was found",
     "reflect": "criticising the report",
@@ -96,11 +102,33 @@ def _progress_changes(old: RunProgress | None, now: RunProgress, *, verbose: boo
     if now.input_request and (
         old is None or old.input_request != now.input_request or _headings(old) != _headings(now)
     ):
-        if now.input_request.kind == "plan":
+        if now.input_request.kind == "plan" and now.topics:
             yield f"outline: {' · '.join(_headings(now))}"
         yield describe_question(now, now.input_request)
+    yield from _change_lines(old.repository if old else None, now.repository)
     if now.last and (old is None or old.last != now.last):
         yield truncate_line(now.last, _MAX_EVENT_LENGTH if verbose else _EVENT_LENGTH)
+
+
+def _change_lines(old: RepositoryProgress | None, now: RepositoryProgress | None) -> Iterator[str]:
+    """Yield a line for the plan and the test results of a repository that are new, and for its changed files."""
+    if now is None:
+        return
+    before = old or RepositoryProgress()
+    if now.plan and now.plan != before.plan:
+        yield f"plan: {truncate_line(now.plan, 600)}"
+    for label, was, line in (("before the change", before.before, now.before), ("with it", before.after, now.after)):
+        if line and line != was:
+            yield f"tests {label}: {truncate_line(line, 160)}"
+    if (now.files, now.added, now.removed) != (before.files, before.added, before.removed):
+        yield f"changed: {describe_files(now)}"
+
+
+def describe_files(progress: RepositoryProgress) -> str:
+    """Return the files that a run has changed in a repository, in one line."""
+    names = ", ".join(truncate_line(name, 80) for name in progress.files[:_MAX_FILES])
+    more = f" and {len(progress.files) - _MAX_FILES} more" if len(progress.files) > _MAX_FILES else ""
+    return f"{names or 'nothing'}{more} (+{progress.added} -{progress.removed})"
 
 
 def describe_question(progress: RunProgress, question: InputRequest) -> str:
@@ -120,7 +148,9 @@ def list_commands(progress: RunProgress) -> list[str]:
     commands = []
     if progress.input_request is not None:
         if progress.input_request.kind == "plan":
-            commands += [f"{PROGRAM} approve {progress.id}", f"{PROGRAM} outline {progress.id} --set FILE"]
+            rejects = progress.input_request.accepts_feedback
+            change = f'feedback {progress.id} "TEXT"' if rejects else f"outline {progress.id} --set FILE"
+            commands += [f"{PROGRAM} approve {progress.id}", f"{PROGRAM} {change}"]
         else:
             commands.append(f'{PROGRAM} answer {progress.id} "TEXT"')
     if progress.status == "paused":

@@ -18,11 +18,15 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, Final, NoReturn
 
 WORK: Final = "/box/work"
 """Working folder of a program."""
+REPORTS: Final = "/box/out"
+"""Folder for files that a command leaves for the supervisor."""
+REPORT_DESCRIPTOR: Final = 198
+"""Descriptor on which programs of the sandbox report the tests of a project; far above those that shells use."""
 MAX_OUTPUT_BYTES: Final = 32 << 20
 """Size of output after which a program is ended."""
 MIB: Final = 1 << 20
@@ -148,6 +152,12 @@ class Child:
         self.hit: list[bytes] = []
         self.readers: dict[int, bytes] = {}
         self.max_files = max(1024, job["limits"]["scratch_mib"] * MIB // BYTES_PER_FILE)
+        self.is_overgrown: Callable[[], bool] = lambda: False
+        if job.get("folders"):
+            sys.path[:0] = ["/in"]
+            from tenure.sandbox.inside.folder_watch import FolderWatch
+
+            self.is_overgrown = FolderWatch(job["folders"]).is_overgrown
         writers = []
         for kind in (b"O", b"E", b"R"):
             reader, writer = os.pipe()
@@ -173,6 +183,8 @@ class Child:
                 self._end(b"wall")
             if count_files() > self.max_files:
                 self._end(b"files")
+            if self.is_overgrown():
+                self._end(b"folder")
             self._pass_on(poll, min(max(1, int(left * 1000) + 1), REAP_INTERVAL_MS))
             ended = self._reap()
         kill_all()
@@ -239,7 +251,7 @@ def replace_process(job: Job, unit: Job, writers: list[int]) -> NoReturn:
         os.dup2(writers[0], 1)
         os.dup2(writers[1], 2)
         report = writers[2]
-        os.chdir(WORK)
+        os.chdir(job.get("folder", WORK))
         set_limits(job["limits"])
         sys.path[:0] = ["/in"]
         if job["filter"]:
@@ -247,10 +259,14 @@ def replace_process(job: Job, unit: Job, writers: list[int]) -> NoReturn:
 
             guard.load_filter(job["filter"])
         if job["kind"] == "program":
-            os.closerange(3, 4096)
+            kept = unit.get("has_report", False)
+            if kept:
+                os.dup2(report, REPORT_DESCRIPTOR)
+            os.closerange(3, REPORT_DESCRIPTOR)
+            os.closerange(REPORT_DESCRIPTOR + kept, 4096)
             # Python ignores it, and a started program would inherit that.
             __import__("_signal").signal(13, 0)
-            os.execve(unit["argv"][0], unit["argv"], os.environ)
+            os.execve(unit["argv"][0], unit["argv"], {**os.environ, **unit.get("variables", {})})
         if job["kind"] == "tests":
             from tenure.sandbox.inside import pytest_runner as runner
         else:
@@ -270,10 +286,10 @@ def split_files(files: list[tuple[str, bytes]]) -> Job:
     return {"program": sources, "data": [name for name, _ in files if name not in sources]}
 
 
-def iterate_artifacts(marks: dict[bytes, tuple[int, int]]) -> Iterator[tuple[bytes, int, int]]:
+def iterate_artifacts(top: str, marks: dict[bytes, tuple[int, int]]) -> Iterator[tuple[bytes, int, int]]:
     """Yield name, descriptor and size of the regular files that were created or changed, following no link."""
     seen = 0
-    waiting: list[tuple[bytes, int, int]] = [(b"", os.open(WORK, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW), 0)]
+    waiting: list[tuple[bytes, int, int]] = [(b"", os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW), 0)]
     while waiting:
         prefix, folder, depth = waiting.pop()
         try:
@@ -311,7 +327,7 @@ def send_artifacts(job: Job, marks: dict[bytes, tuple[int, int]]) -> None:
     """Send the created files, as far as their number and size allow."""
     count, room = job["limits"]["artifacts"], job["limits"]["artifact_mib"] * MIB
     try:
-        for name, descriptor, size in iterate_artifacts(marks):
+        for name, descriptor, size in iterate_artifacts(job.get("kept", WORK), marks):
             if count == 0 or size > room:
                 send_frame(b"L", b"artifacts")
                 continue
@@ -344,8 +360,10 @@ def clear_scratch(own: set[str]) -> bool:
 
 def run_unit(job: Job, unit: Job, deadline: float) -> tuple[int, dict[bytes, tuple[int, int]]]:
     """Run one unit and report its end; return its wait status and the marks of its files."""
-    for folder in (WORK, "/box/tmp", "/box/home"):
+    for folder in (WORK, REPORTS, "/box/tmp", "/box/home"):
         os.makedirs(folder, exist_ok=True)
+    if job.get("has_network"):
+        start_relay(job)
     write_files("/box/home", job["home"])
     marks = write_files(WORK, unit["files"])
     began = time.monotonic()
@@ -356,6 +374,26 @@ def run_unit(job: Job, unit: Job, deadline: float) -> tuple[int, dict[bytes, tup
         send_frame(b"L", which)
     send_frame(b"X", f"{status} {memory} {time.monotonic() - began:.4f}".encode())
     return status, marks
+
+
+def start_relay(job: Job) -> None:
+    """Start the process that connects programs to the proxy of the supervisor, and wait until it listens."""
+    reader, writer = os.pipe()
+    if not os.fork():
+        sys.path[:0] = ["/in"]
+        if job["filter"]:
+            from tenure.sandbox.inside import guard
+
+            guard.load_filter(job["filter"])
+        from tenure.sandbox.inside import relay
+
+        os.dup2(os.open("/dev/null", os.O_RDWR), 0)
+        os.dup2(0, 1)
+        relay.main(writer)
+        os._exit(1)
+    os.close(writer)
+    os.read(reader, 1)
+    os.close(reader)
 
 
 def warm_up(kind: str) -> None:

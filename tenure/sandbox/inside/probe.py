@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable
 
 
@@ -83,8 +84,17 @@ def can_fill(folder: str, mebibytes: int) -> bool:
             os.unlink(path)
 
 
+def extend_folder(folder: str) -> None:
+    """Fill a folder of the host until this process is ended, or 64 MiB are written."""
+    with open(f"{folder}/.tenure-grown", "wb", buffering=0) as target:
+        for _ in range(64):
+            target.write(bytes(1 << 20))
+            os.fsync(target.fileno())
+
+
 def main() -> None:
-    """Run all checks."""
+    """Run all checks; with the paths of a writable and a read-only folder of the host, those of folders as well."""
+    writable, readonly = (*sys.argv[1:], "", "")[:2]
     libc = ctypes.CDLL(None)
     others = [name for name in os.listdir("/proc") if name.isdigit() and int(name) > 64]
     descriptors = [name for name in os.listdir("/proc/self/fd") if int(name) > 3]
@@ -102,11 +112,18 @@ def main() -> None:
         "anonymous memory files can be made": not is_refused(lambda: int(libc.memfd_create(b"probe", 0))),
         "core files are written": resource.getrlimit(resource.RLIMIT_CORE)[1] != 0,
         "processes are not counted": can_fork(40),
-        "scratch space is not bounded": can_fill(".", 24),
+        "scratch space is not bounded": can_fill("/box" if writable else ".", 24),
     }
+    if writable:
+        boundaries |= {
+            "the environment can be written": can_write(readonly),
+            "devices can be made": not is_refused(lambda: int(libc.mknod(b"device", 0o020666, 0x103))),
+        }
     with open("made.txt", "w", encoding="ascii") as target:
         target.write("made in the sandbox\n")
-    print(json.dumps([name for name, broken in boundaries.items() if broken]))
+    print(json.dumps([name for name, broken in boundaries.items() if broken]), flush=True)
+    if writable:
+        extend_folder(writable)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Parse a file or web page and split it into chunks, in a separate process.
+"""Parse a file, web page or source code and split it into chunks, in a separate process.
 
 Parsing is slow, holds the GIL and runs third-party parsers over untrusted files. It therefore runs outside the process
 that embeds, which survives whatever a parser does. Both communicate over an inherited socket; when the parent ends,
@@ -14,6 +14,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tenure.algorithms.chunking.chunking import chunk_text, format_heading_path
+from tenure.algorithms.coding.languages import find_language
+from tenure.algorithms.coding.syntax import parse_code
 from tenure.algorithms.retrieval.page_quality import PageAssessment, assess_page
 from tenure.algorithms.retrieval.relations import EntityPairCounts, extract_cooccurrences
 from tenure.algorithms.text.entities import NamedEntities, extract_named_entities
@@ -24,11 +26,12 @@ from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.isolation import limit_memory
+from tenure.sources.parsers.code_outline import CodeTask, ParsedCode, parse_code_file
 from tenure.sources.parsers.parse import open_document, parse_open_file
 from tenure.sources.parsers.web_page import parse_page
 
 READY_MESSAGE = "ready"
-PARSER_VERSION = "12"
+PARSER_VERSION = "13"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -139,13 +142,15 @@ class ParsedPage:
     """Fingerprint for the detection of near duplicates."""
 
 
-ReaderTask = FileTask | PageTask
-ReaderOutcome = ParsedFile | UnchangedFile | UnreadableFile | ParsedPage
+ReaderTask = FileTask | PageTask | CodeTask
+ReaderOutcome = ParsedFile | UnchangedFile | UnreadableFile | ParsedPage | ParsedCode
 
 
 def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
     """Read one file or page; errors become part of the outcome."""
     try:
+        if isinstance(task, CodeTask):
+            return parse_code_file(task)
         outcome = _read_page(task, recipe) if isinstance(task, PageTask) else _read_file(task, recipe)
     except Unreadable as error:
         return UnreadableFile(task.path, error.reason)
@@ -219,6 +224,7 @@ def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedCh
         count,
         title=document.title,
         max_tokens=recipe.max_tokens,
+        syntax=parse_code(document.text, find_language(document.title)) if document.kind == "code" else None,
     )
     for span in spans:
         text = document.text[span.start : span.end]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tenure.contracts.knowledge.archive import RunDescription
 from tenure.knowledge.answers import delete_answers
+from tenure.knowledge.patches import delete_patches
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.store import Store
@@ -92,7 +93,7 @@ def import_runs(settings: HomeSettings, path: Path, check_id: Callable[[str], ob
 def delete_archived_runs(settings: HomeSettings, run_id: str) -> tuple[str, ...]:
     """Delete a run and the follow-up questions to it from the archive, and return their workflow ids.
 
-    The cached answers of models in these runs are deleted as well.
+    The cached answers of models and the patches of these runs are deleted as well.
 
     Raises:
         ArchiveUnreadable: the archive cannot be written.
@@ -102,7 +103,9 @@ def delete_archived_runs(settings: HomeSettings, run_id: str) -> tuple[str, ...]
         described = runs.describe_related_runs(run_id) if runs else []
         if runs:
             runs.delete_runs([run.execution for run in described])
-            delete_answers(Store(settings.knowledge_uri), run_id)
+            store = Store(settings.knowledge_uri)
+            delete_answers(store, run_id)
+            delete_patches(store, run_id)
         return tuple(dict.fromkeys(run.id for run in described))
 
 

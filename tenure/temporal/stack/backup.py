@@ -29,8 +29,11 @@ _DATABASE_SUFFIX: Final = ".db"
 _TEMPORAL_DATABASE: Final = "temporal.db"
 _VERSIONS: Final = "_versions"
 _SKIPPED_SUFFIXES: Final = (".lock", ".sock", ".db-wal", ".db-shm", ".tmp")
-_SKIPPED_NAMES: Final = frozenset({"stack.json", "logs", "workers", "__pycache__", "local-model"})
-"""State of processes that are running now, their logs, compiled files, and the local model, whose file is large."""
+_SKIPPED_NAMES: Final = frozenset(
+    {"stack.json", "logs", "workers", "__pycache__", "local-model", "workspaces", "environments"}
+)
+"""State of processes that are running now, their logs, compiled files, the local model, whose file is large, and what
+is built again from repositories."""
 _BLOCK_BYTES: Final = 1 << 20
 
 

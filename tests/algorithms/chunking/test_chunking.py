@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tenure.algorithms.chunking.chunking import MAX_OVERFLOW_FACTOR, ChunkSpan, chunk_text, estimate_tokens
 from tenure.algorithms.chunking.definitions import split_definitions
 from tenure.algorithms.chunking.pieces import TokenCounter
+from tenure.algorithms.coding.syntax import parse_code
 
 HEADING = re.compile(r"#{1,6} +\S.*")
 
@@ -38,10 +39,12 @@ def _texts(text: str, chunks: list[ChunkSpan]) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [estimate_tokens, len, words_only])
-@given(text=TEXTS, kind=st.sampled_from(["prose", "code"]), target=st.integers(1, 120))
+@given(text=TEXTS, kind=st.sampled_from(["prose", "code", "python", "go"]), target=st.integers(1, 120))
 def test_chunks_partition_the_text_within_the_limit(text: str, kind: str, target: int, count: TokenCounter) -> None:
     """Spans are ordered, in range and bounded, and cover every word outside headings exactly once."""
-    chunks = chunk_text(text, kind, target, count)
+    syntax = parse_code(text, kind)
+    kind = "code" if syntax else kind
+    chunks = chunk_text(text, kind, target, count, syntax=syntax)
 
     assert [c.ordinal for c in chunks] == list(range(len(chunks)))
     assert all(0 <= c.start < c.end <= len(text) for c in chunks)
@@ -56,7 +59,7 @@ def test_chunks_partition_the_text_within_the_limit(text: str, kind: str, target
         expected -= _in_headings(text)
         assert not covered & _in_headings(text)
     assert expected <= covered
-    assert chunks == chunk_text(text, kind, target, count)
+    assert chunks == chunk_text(text, kind, target, count, syntax=syntax)
 
 
 def _in_headings(text: str) -> set[int]:

@@ -166,3 +166,15 @@ def test_unsupported_statements_are_unchanged() -> None:
     assert all(edit.kind != "comparison" for edit in generate_edits("def f(a):\n    return 1 < a < 3\n"))
     assert generate_edits("class C:\n    import os\n") == ()
     assert generate_edits("def f():\n    '''Only words.'''\n") == ()
+
+
+def test_a_text_over_several_lines_is_an_argument_like_any_other() -> None:
+    """The lines of a text in parentheses are indented, which is no error once they are moved."""
+    source = "raise TypeError('expected an'\n                ' iterable')\n"
+
+    assert any(edit.kind == "call" for edit in generate_edits(source))
+
+
+def test_a_starred_argument_does_not_replace_its_call() -> None:
+    """A starred expression is no expression of its own."""
+    assert generate_edits("def f(*items):\n    return max(*items)\n")

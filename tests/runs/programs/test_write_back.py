@@ -201,7 +201,7 @@ def test_a_branch_is_never_overwritten(repository: Path, solution: Path) -> None
 
 def test_a_folder_without_repository_is_refused(solution: Path) -> None:
     """The message has the words of Git."""
-    with pytest.raises(TenureError, match=r"nothing is committed: .*not a git repository"):
+    with pytest.raises(TenureError, match=r"nothing is written: .*not a git repository"):
         commit_to_branch(build_result(read(solution), solution=AFTER), "branch")
 
 

@@ -1,0 +1,80 @@
+"""Bound the conversation of a model that works in a repository, and compact it when it has become long.
+
+The conversation only grows at its end, so that a provider charges little for what was sent before. Every answer sends
+all of it again, so that at some length a summary is cheaper, although the next answer then pays for the new beginning.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tenure.algorithms.coding.engineer_answer import describe_action
+from tenure.algorithms.control.budget import estimate_tokens
+from tenure.algorithms.text.questions import shorten
+from tenure.contracts.coding.engineering import ConversationTurn, EngineerAction
+
+MAX_CONVERSATION_TOKENS: Final = 32_000
+"""Length at which a conversation is compacted. At a tenth of the price for what a provider has in its cache, 32,000
+tokens cost 3,200 an answer; the beginning of 10,000 that remains costs 10,000 once and 1,000 from then on, which pays
+after five answers. Models with a context of 64,000 tokens have room for the answer as well."""
+
+RECENT_TOKENS: Final = 6_000
+"""Length of the latest turns that stay unchanged: the code that the model is changing, and the last results."""
+
+MAX_RESULT_CHARACTERS: Final = 16_000
+"""Length of the results of one answer: about 4,000 tokens, or one file of 350 lines."""
+
+MAX_THOUGHT_IN_SUMMARY: Final = 300
+
+
+def limit_results(texts: Sequence[str], limit: int = MAX_RESULT_CHARACTERS) -> tuple[str, ...]:
+    """Return texts that together are within a limit: short ones as they are, the middle of long ones left out."""
+    left, allowed = limit, dict[int, int]()
+    for rest, index in zip(
+        range(len(texts), 0, -1), sorted(range(len(texts)), key=lambda n: len(texts[n])), strict=True
+    ):
+        allowed[index] = min(len(texts[index]), left // rest)
+        left -= allowed[index]
+    return tuple(_leave_out_middle(text, allowed[n]) for n, text in enumerate(texts))
+
+
+def _leave_out_middle(text: str, limit: int) -> str:
+    """Return a text with whole lines of its middle left out if it is too long."""
+    if len(text) <= limit:
+        return text
+    # The beginning of a file or a search matters most, and the end of what a command prints.
+    head = text[: limit * 2 // 3].rpartition("\n")[0] or text[: limit * 2 // 3]
+    tail = text[len(text) - limit // 3 :].partition("\n")[2]
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head}\n[{left_out:,} characters left out: ask for less, or for these lines]\n{tail}"
+
+
+def summarize_turn(thought: str, actions: Sequence[EngineerAction], summaries: Sequence[str]) -> str:
+    """Return a turn in a few lines: its thought, and each action with its outcome."""
+    lines = [shorten(" ".join(thought.split()), MAX_THOUGHT_IN_SUMMARY)] if thought else []
+    lines += [
+        f"- {describe_action(action)} → {shorten(' '.join(summary.split()), 200)}"
+        for action, summary in zip(actions, summaries, strict=False)
+    ]
+    return "\n".join(lines)
+
+
+def compact_turns(
+    summary: str, turns: Sequence[ConversationTurn], max_tokens: int = MAX_CONVERSATION_TOKENS
+) -> tuple[str, tuple[ConversationTurn, ...]]:
+    """Return the summary and the turns of a conversation, in which older turns become lines of the summary if needed.
+
+    The latest turn always stays, since the model has not read its results.
+    """
+    if estimate_tokens(summary) + sum(map(_estimate_turn, turns)) <= max_tokens:
+        return summary, tuple(turns)
+    kept, size = 1, _estimate_turn(turns[-1])
+    while kept < len(turns) and size + _estimate_turn(turns[-kept - 1]) <= RECENT_TOKENS:
+        kept += 1
+        size += _estimate_turn(turns[-kept])
+    old = turns[: len(turns) - kept]
+    lines = "\n".join(filter(None, (summary, *(turn.summary for turn in old))))
+    return _leave_out_middle(lines, 4 * RECENT_TOKENS), tuple(turns[-kept:])
+
+
+def _estimate_turn(turn: ConversationTurn) -> int:
+    return estimate_tokens(turn.answer) + estimate_tokens(turn.results)

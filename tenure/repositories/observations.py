@@ -1,0 +1,58 @@
+"""Show the outcome of a command to a model and to people, within bounds."""
+
+from typing import Final
+
+from tenure.contracts.coding.repositories import MAX_OBSERVATION_CHARS
+from tenure.sandbox.base import CommandOutcome
+
+MAX_END_LINES: Final = 40
+"""Last lines of a failed setup."""
+MAX_END_CHARS: Final = 6_000
+
+_LIMITS: Final = {
+    "wall": "the time was over",
+    "cpu": "a process used too much processor time",
+    "memory": "it used too much memory",
+    "host-memory": "this machine was short of memory",
+    "file": "a file became too large",
+    "files": "it made too many files in memory",
+    "output": "it printed too much",
+    "folder": "its folder grew too large",
+    "artifacts": "its report is too large",
+}
+
+
+def show_outcome(outcome: CommandOutcome) -> str:
+    """Return how a command ended, in a few words."""
+    reasons = [_LIMITS.get(limit, limit) for limit in outcome.limits_hit if limit != "artifacts"]
+    if reasons:
+        return " and ".join(reasons)
+    if outcome.exit_code is not None:
+        return f"exit code {outcome.exit_code}"
+    return f"ended by {outcome.signal}" if outcome.signal else "killed"
+
+
+def show_end(text: str) -> str:
+    """Return the last lines of a text."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return "\n".join(lines[-MAX_END_LINES:])[-MAX_END_CHARS:]
+
+
+def bound_text(text: str, max_chars: int = MAX_OBSERVATION_CHARS) -> str:
+    """Return beginning and end of a text, with the number of characters that are left out between them."""
+    if len(text) <= max_chars:
+        return text
+    head = max_chars // 3
+    tail = max_chars - head - 60
+    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:]}"
+
+
+def show_command(command: str, outcome: CommandOutcome) -> str:
+    """Return a command with its end and its output."""
+    parts = [f"$ {command}", f"({show_outcome(outcome)}, {outcome.seconds:.1f} s)"]
+    for name, text in (("", outcome.stdout), ("stderr:\n", outcome.stderr)):
+        if text.strip():
+            parts.append(f"{name}{text.rstrip()}")
+    if outcome.removed:
+        parts.append(f"[removed afterwards: {', '.join(outcome.removed)}]")
+    return bound_text("\n".join(parts))

@@ -1,0 +1,93 @@
+"""Tests of the activities that index and search the files of a workspace."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from temporalio.testing import ActivityEnvironment
+
+from activities.code_index import CodeIndexActivities
+from tenure.contracts.coding.repositories import CodeSearchRequest, MapRequest, Workspace
+from tenure.knowledge.base import KnowledgeBase
+from tenure.repositories.workspaces import Workspaces
+from tests.knowledge.word_vectors import WordVectors
+from tests.repositories.git_repositories import make_repository, make_workspaces, start_work
+
+FILES: dict[str, str | bytes] = {
+    "src/basket.py": "def total_price(items):\n    return sum(items)\n",
+    "src/pay.py": "from basket import total_price\n\nprint(total_price([]))\n",
+    "tests/test_basket.py": "from basket import total_price\n\n\ndef test_total():\n    assert total_price([]) == 0\n",
+}
+
+
+@pytest.fixture
+def knowledge(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    base = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    yield base
+    base.close()
+
+
+@pytest.fixture
+def workspaces(tmp_path: Path) -> Workspaces:
+    return make_workspaces(tmp_path / "home")
+
+
+@pytest.fixture
+async def workspace(workspaces: Workspaces, tmp_path: Path) -> Workspace:
+    return await start_work(workspaces, make_repository(tmp_path / "repository", FILES))
+
+
+async def test_searches_read_the_files_of_their_own_state(
+    knowledge: KnowledgeBase, workspaces: Workspaces, workspace: Workspace
+) -> None:
+    """After an edit, the next state has the new symbol and text, and the earlier state the old ones."""
+    activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
+    first = await run(activities.index_repository, workspace)
+    async with workspaces.open(workspace) as folder:
+        (folder / "src" / "basket.py").write_text("def whole_sum(items):\n    return sum(items)\n")
+        edited = await workspaces.record(workspace)
+
+    async def find(state: Workspace, kind: str, query: str) -> str:
+        request = CodeSearchRequest.model_validate({"workspace": state, "kind": kind, "query": query})
+        return (await run(activities.search_code, request)).text
+
+    assert "definition src/basket.py:1: function whole_sum" in await find(edited, "symbol", "whole_sum")
+    second = await run(activities.index_repository, edited)
+    assert (first.files, first.indexed, second.indexed) == (3, 3, 0)
+    assert "definition src/basket.py:1: function total_price" in await find(workspace, "symbol", "total_price")
+    assert "src/basket.py:1: def whole_sum(items):" in await find(edited, "text", "def whole_sum(")
+    assert "nothing found" in await find(workspace, "text", "def whole_sum(")
+    assert "src/basket.py" in await find(edited, "meaning", "sum of the items")
+
+
+async def test_lines_of_tests_come_last(knowledge: KnowledgeBase, workspaces: Workspaces, workspace: Workspace) -> None:
+    """An expression is searched in the chosen files, code before tests."""
+    activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
+    request = CodeSearchRequest(workspace=workspace, kind="regex", query="total_price[(].*[)]")
+    found = (await run(activities.search_code, request)).text.splitlines()
+    python = await run(activities.search_code, request.model_copy(update={"pattern": "tests/**"}))
+
+    assert found[0] == 'search regex "total_price[(].*[)]": 3 lines in 3 files'
+    assert [line.split(":")[0] for line in found[1:]] == ["src/basket.py", "src/pay.py", "tests/test_basket.py"]
+    assert len(python.text.splitlines()) == 2
+
+
+async def test_invalid_expression_is_a_result(
+    knowledge: KnowledgeBase, workspaces: Workspaces, workspace: Workspace
+) -> None:
+    """The model reads why its search was refused."""
+    activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
+    refused = await run(activities.search_code, CodeSearchRequest(workspace=workspace, kind="regex", query="("))
+
+    assert refused.failed
+    assert "no valid expression" in refused.text
+
+
+async def test_map_is_drawn_for_the_task(
+    knowledge: KnowledgeBase, workspaces: Workspaces, workspace: Workspace
+) -> None:
+    """The files of the task come first, in the budget of tokens."""
+    activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
+    drawn = await run(activities.map_repository, MapRequest(workspace=workspace, task="total_price is wrong"))
+
+    assert drawn.text.splitlines()[1:3] == ["src/basket.py", "  1: def total_price(items)"]

@@ -1,0 +1,81 @@
+"""Tests of searches in the files of a workspace."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tenure.repositories import grep
+from tenure.repositories.git import Git, initialize
+from tenure.repositories.grep import LineHit, LineSearchRefused, list_state, search_lines
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Git:
+    """Git with three files in its index."""
+    files = tmp_path / "files"
+    (files / "a b").mkdir(parents=True)
+    (files / "a b" / "x:1.py").write_text("def run():\n    return 'a.c'\n")
+    (files / "y.py").write_text("run()\nabc\nrun()\n")
+    (files / "z.bin").write_bytes(b"run\0")
+    (files / "link.py").symlink_to("/etc/passwd")
+    git = initialize(tmp_path / "git").place(index=tmp_path / "index", work_tree=files)
+    git.run("add", "--all")
+    return git
+
+
+def keep(paths: Sequence[str]) -> Sequence[str]:
+    """Keep all paths in order."""
+    return sorted(paths)
+
+
+def test_state_has_regular_files_with_their_hashes(git: Git) -> None:
+    """Links are no files; an edited file has the hash of its new content."""
+    before = dict(list_state(git))
+    (git.work_tree or Path()).joinpath("y.py").write_text("changed\n")
+    git.run("add", "--all")
+    after = dict(list_state(git))
+
+    assert before.keys() == {"a b/x:1.py", "y.py", "z.bin"}
+    assert [name for name in before if before[name] != after[name]] == ["y.py"]
+
+
+def test_text_is_found_with_its_lines(git: Git) -> None:
+    """A text is literal, and names with colons and spaces are intact."""
+    found = search_lines(git, "a.c", regex=False, choose=keep)
+
+    assert found.hits == (LineHit("a b/x:1.py", 2, "    return 'a.c'"),)
+    assert search_lines(git, "run()", regex=False, choose=keep).files == 2
+
+
+def test_expression_is_found_in_chosen_files(git: Git) -> None:
+    """Files that are not chosen are counted neither as shown nor as found."""
+    found = search_lines(git, "^(run|abc)", regex=True, choose=lambda paths: [path for path in paths if path == "y.py"])
+
+    assert [(hit.path, hit.line) for hit in found.hits] == [("y.py", 1), ("y.py", 2), ("y.py", 3)]
+    assert found.files == 1
+
+
+def test_nothing_found_is_no_error(git: Git) -> None:
+    """A search without a match returns nothing."""
+    assert search_lines(git, "absent", regex=True, choose=keep).files == 0
+
+
+@pytest.mark.parametrize("query", ["(", "a\nb", "[z-a]"])
+def test_invalid_expression_is_refused(git: Git, query: str) -> None:
+    """The reason is one for the model to read."""
+    with pytest.raises(LineSearchRefused):
+        search_lines(git, query, regex=True, choose=keep)
+
+
+def test_option_as_a_query_is_text(git: Git) -> None:
+    """A query that looks like an option of Git is searched for."""
+    assert search_lines(git, "--open-files-in-pager=touch x", regex=False, choose=keep).files == 0
+
+
+def test_slow_expression_is_ended(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that takes too long is refused with advice."""
+    monkeypatch.setattr(grep, "MAX_SECONDS", 0.0)
+
+    with pytest.raises(LineSearchRefused, match="simpler"):
+        search_lines(git, "(a|b)*c", regex=True, choose=keep)

@@ -1,0 +1,261 @@
+"""The work in a repository on a real Temporal server: conversation, verification and commands of people."""
+
+import asyncio
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tenure.contracts.coding.repositories import CodeSearchRequest, CommandRequest, EditRequest, EnvironmentRequest
+from tenure.contracts.repository_task import RepositorySource, RepositoryTask
+from tenure.contracts.run.control import RunCommand
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tests.conftest import Serving
+from tests.support.repositories.memory import MemoryRepository
+from tests.support.sandboxes import ScriptedSandbox
+from tests.support.worlds import Held, Line, MemoryKnowledge, ScriptedChat, in_turn, says, story
+
+READ = "I look at it.\n\nREAD src/a.py\nSEARCH where f is\nGREP def f"
+FIX = """It returns the wrong word.
+
+PLAN f returns 'wrong' (src/a.py:2); return 'right'.
+EDIT src/a.py
+<<<<<<< SEARCH
+    return 'wrong'
+=======
+    return 'right'
+>>>>>>> REPLACE
+RUN pytest -q tests/test_a.py
+"""
+DONE = """DONE
+CAUSE: src/a.py:2 returned the wrong word.
+CHANGE: It returns the right one.
+MESSAGE: a: return the right word
+"""
+TASK = RepositoryTask(source=RepositorySource(path="/repo"))
+
+
+def request(task: RepositoryTask = TASK, **limits: Any) -> RunRequest:
+    """Return the request of a run."""
+    return RunRequest(question="f is wrong", mode="code", repository=task, limits=RunLimits(**limits))
+
+
+def script(line: Line) -> ScriptedChat:
+    """Return a model that works in a repository."""
+    return ScriptedChat(story(repository_engineer=line))
+
+
+async def test_an_issue_is_resolved_and_proved(serving: Serving) -> None:
+    """The model reads, edits and ends; the tests of the commit and those with the change prove it."""
+    chat, repository = script(in_turn(READ, FIX, DONE)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    change = result.repository
+    assert change and (result.status, result.mode) == ("done", "CODE")
+    assert change.proof and change.proof.verdict == "proved"
+    assert [test.id for test in change.proof.fixed] == ["tests/test_a.py::test_f"]
+    assert change.cause.startswith("src/a.py:2") and change.message == "a: return the right word"
+    assert result.patch == change.patch and "return 'right'" in result.patch
+    assert chat.count("repository_engineer") == 3
+    assert [step.action for step in change.steps] == [
+        *("read src/a.py", "search where f is", "grep def f"),
+        *("plan", "edit src/a.py", "run pytest -q tests/test_a.py", "done"),
+    ]
+    second, third = [prompt for _, prompt in chat.asked][1:]
+    assert "return 'wrong'" in second and "ran pytest -q tests/test_a.py" in third
+
+
+async def test_a_change_that_fails_goes_back_to_the_model(serving: Serving) -> None:
+    """The failing tests are in the results of its answer, and another verification follows."""
+    wrong = FIX.replace("'right'", "'other'")
+    again = FIX.replace("'wrong'", "'other'")
+    chat, repository = script(in_turn(wrong + DONE, again + DONE)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    assert result.status == "done" and chat.count("repository_engineer") == 2
+    assert "Failed before, still fail" in chat.asked[1][1] and "AssertionError in src/a.py" in chat.asked[1][1]
+
+
+async def test_the_conversation_only_grows(serving: Serving) -> None:
+    """Every prompt begins with the one before, so that a provider has it in its cache."""
+    prompts: list[list[str]] = []
+    chat, repository = script(in_turn(READ, READ, FIX, DONE)), MemoryRepository()
+    complete = chat.complete
+
+    async def record(asked: Any, call: Any) -> Any:
+        prompts.append([message.content for message in asked.messages])
+        return await complete(asked, call)
+
+    chat.complete = record  # type: ignore[assignment, method-assign]
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        await (await stage.start(request())).result()
+
+    assert len(prompts) == 4
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(prompts))
+
+
+async def test_actions_that_cannot_be_read_are_explained(serving: Serving) -> None:
+    """A malformed edit and an answer without an action cost an answer, and nothing is changed by them."""
+    broken = FIX.replace("=======\n", "")
+    chat, repository = script(in_turn("I think about it.", broken, FIX, DONE)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    asked = [prompt for _, prompt in chat.asked]
+    assert result.status == "done"
+    assert "No action was found" in asked[1]
+    assert "has no line of 7 `=`" in asked[2] and "Not carried out" in asked[2]
+    assert len([one for one in repository.asked if isinstance(one, EditRequest)]) == 1
+    assert len([one for one in repository.asked if isinstance(one, CommandRequest)]) == 1
+
+
+async def test_three_answers_without_an_action_end_the_work(serving: Serving) -> None:
+    """A model that only talks is not asked for ever."""
+    chat, repository = script(says("I would look at src/a.py.")), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    assert result.status == "no_evidence" and chat.count("repository_engineer") == 3
+    assert result.decisions == ("Ended because the model named no action.",)
+
+
+async def test_without_a_model_the_places_are_located(serving: Serving) -> None:
+    """No change is written; the report has the failing tests and what a search finds."""
+    repository = MemoryRepository()
+    async with serving(None, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    assert result.status == "no_evidence" and result.repository and not result.patch
+    assert result.repository.places == ("tests/test_a.py::test_f (fails)", "src/a.py:1 f")
+    assert "only a model writes one" in result.decisions[-1]
+
+
+async def test_without_a_sandbox_the_patch_is_unproved(serving: Serving) -> None:
+    """Nothing is run, and the change is delivered and marked as unproved."""
+    chat, repository = script(in_turn(FIX.replace("RUN pytest -q tests/test_a.py\n", DONE))), MemoryRepository()
+    box = ScriptedSandbox(found=replace_usable())
+    async with serving(chat, MemoryKnowledge({}), box, others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    change = result.repository
+    assert change and change.proof and change.proof.verdict == "unproved" and result.patch
+    assert result.status == "done" and any("No command of the project was run" in note for note in result.notes)
+
+
+def replace_usable() -> Any:
+    """Return the self-test of a sandbox that is not usable."""
+    return ScriptedSandbox().found.model_copy(update={"usable": False, "message": "bwrap is missing"})
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_a_plan_waits_for_approval(serving: Serving, approved: bool) -> None:
+    """An approved plan costs no call; an objection reaches the model, and nothing was changed before."""
+    chat, repository = script(in_turn(FIX, DONE) if approved else in_turn(FIX, FIX, DONE)), MemoryRepository()
+    task = TASK.model_copy(update={"approve": "plan"})
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request(task))
+        await wait_for_question(handle, "Is this the right plan?")
+        assert not [one for one in repository.asked if isinstance(one, EditRequest)]
+        if not approved:
+            await handle.execute_update("steer", RunCommand(name="feedback", text="Keep the old word."))
+            await wait_for_question(handle, "Is this the right plan?")
+        await handle.execute_update("steer", RunCommand(name="approve"))
+        result = await handle.result()
+
+    assert result.status == "done" and chat.count("repository_engineer") == 2 + (not approved)
+    assert approved or "the person objects to the plan: Keep the old word." in chat.asked[1][1]
+    assert chat.asked[1][1].count("Keep the old word.") == (not approved)
+
+
+async def test_a_patch_waits_for_approval(serving: Serving) -> None:
+    """Feedback on the patch continues the work, and an approval delivers it."""
+    chat, repository = script(in_turn(FIX + DONE, READ, DONE)), MemoryRepository()
+    task = TASK.model_copy(update={"approve": "patch"})
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request(task))
+        await wait_for_question(handle, "Is this change right?")
+        await handle.execute_update("steer", RunCommand(name="feedback", text="Look again."))
+        await wait_for_question(handle, "Is this change right?")
+        await handle.execute_update("steer", RunCommand(name="approve"))
+        result = await handle.result()
+
+    assert result.status == "done" and "objects to the change: Look again." in chat.asked[1][1]
+
+
+async def wait_for_question(handle: Any, text: str) -> None:
+    """Wait until the run asks a person a question that has not been answered."""
+    async with asyncio.timeout(30):
+        while True:
+            progress = await handle.query("progress")
+            asked = (progress["input_request"] if isinstance(progress, dict) else progress.input_request) or {}
+            said = asked.get("text", "") if isinstance(asked, dict) else asked.text
+            if said.startswith(text):
+                return
+
+
+async def test_feedback_is_read_with_the_next_results(serving: Serving) -> None:
+    """Feedback during an answer is part of the results that follow it."""
+    held = Held(READ)
+    answers: Iterator[Line] = iter([held, says(FIX), says(DONE)])
+
+    async def line(prompt: str) -> Any:
+        return await next(answers)(prompt)
+
+    chat, repository = script(line), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request())
+        await held.reached.wait()
+        await handle.execute_update("steer", RunCommand(name="feedback", text="Use the word right."))
+        held.released.set()
+        result = await handle.result()
+
+    assert "Use the word right." in chat.asked[1][1]
+    assert [(one.text, one.outcome) for one in result.feedback] == [("Use the word right.", "The model has read it.")]
+
+
+@pytest.mark.parametrize(("command", "status"), [("finish", "finished_early"), ("cancel", "cancelled")])
+async def test_what_there_is_can_be_had_at_any_time(serving: Serving, command: Any, status: str) -> None:
+    """Finishing delivers the change so far with its proof, and cancelling without another test."""
+    held = Held(DONE)
+    answers: Iterator[Line] = iter([says(FIX), held])
+
+    async def line(prompt: str) -> Any:
+        return await next(answers)(prompt)
+
+    chat, repository = script(line), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request())
+        await held.reached.wait()
+        await handle.execute_update("steer", RunCommand(name=command))
+        held.released.set()
+        result = await handle.result()
+
+    assert result.status == status and "return 'right'" in result.patch
+    assert result.repository and (result.repository.proof is not None) == (command == "finish")
+
+
+async def test_a_budget_ends_the_work(serving: Serving) -> None:
+    """When the calls are used up, the change so far is tested and delivered."""
+    chat, repository = script(in_turn(FIX, READ)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request(max_calls=1))).result()
+
+    assert chat.count("repository_engineer") == 1
+    assert result.status == "finished_early" and "return 'right'" in result.patch
+    assert result.repository and result.repository.proof and result.repository.proof.verdict == "proved"
+
+
+async def test_a_long_history_continues_in_a_new_one(serving: Serving) -> None:
+    """The conversation continues where it was, and nothing is prepared twice."""
+    chat, repository = script(in_turn(READ, FIX, DONE)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request(max_history_events=20))
+        result = await handle.result()
+
+    assert result.status == "done" and chat.count("repository_engineer") == 3
+    assert len([one for one in repository.asked if isinstance(one, CodeSearchRequest)]) == 2
+    assert len([one for one in repository.asked if isinstance(one, EnvironmentRequest)]) == 1
+    assert result.usage.model_calls == 3

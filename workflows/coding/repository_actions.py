@@ -1,0 +1,218 @@
+"""Carry out the actions of an answer: reading ones concurrently, changes and commands in their order."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.failures import describe_failure
+
+with workflow.unsafe.imports_passed_through():
+    from activities.code_index import CodeIndexActivities
+    from activities.workspaces import WorkspaceActivities
+    from tenure.algorithms.coding.engineer_answer import describe_action
+    from tenure.contracts.coding.engineering import EngineerAction, EngineerActionKind
+    from tenure.contracts.coding.repositories import (
+        ActionResult,
+        CodeSearchRequest,
+        CommandRequest,
+        EditRequest,
+        Environment,
+        FileEdit,
+        ListRequest,
+        ReadRequest,
+        StepReply,
+        Workspace,
+    )
+
+T = TypeVar("T")
+
+SEARCHES: dict[EngineerActionKind, Literal["meaning", "regex", "symbol"]] = {
+    "search": "meaning",
+    "grep": "regex",
+    "symbol": "symbol",
+}
+READING: tuple[EngineerActionKind, ...] = (*SEARCHES, "read", "list")
+CHANGING: tuple[EngineerActionKind, ...] = ("edit", "write", "delete")
+
+_NOT_DONE = "Not carried out, because an earlier action of the answer failed."
+_NOTHING_RUNS = "Commands cannot be run here: {}. Continue by reading alone."
+
+
+class ActionOutcome(NamedTuple):
+    """An action and its result."""
+
+    action: EngineerAction
+    result: ActionResult
+    patch: str = ""
+    """Stored patch after the action, if it changed."""
+
+
+class CommandPlace(NamedTuple):
+    """Environment of commands."""
+
+    environment: Environment
+    problem: str = ""
+    """Reason why no command can be run; empty if they can."""
+
+
+class ActionRunner:
+    """Runner of the actions of one repository, which knows the current state of its files."""
+
+    def __init__(
+        self,
+        clients: ActivityClients,
+        workspace: Workspace,
+        prepare_commands: Callable[[], Awaitable[CommandPlace]],
+        ask_person: Callable[[str], Awaitable[str]],
+    ) -> None:
+        """Start from a state; the functions wait for the environment of commands, and ask a person."""
+        self._clients = clients
+        self.workspace = workspace
+        self._prepare_commands, self._ask_person = prepare_commands, ask_person
+        self.files: tuple[str, ...] = ()
+        self.added = self.removed = 0
+
+    async def run_all(self, actions: Sequence[EngineerAction], *, keeps_changes: bool = True) -> list[ActionOutcome]:
+        """Execute actions until a change or a command fails; without `keeps_changes`, commands change no file."""
+        outcomes: list[ActionOutcome] = []
+        has_failed = False
+        for group, members in groupby(actions, key=_get_group):
+            some = tuple(members)
+            if has_failed:
+                new = [ActionOutcome(one, _fail(_NOT_DONE, "not carried out")) for one in some]
+            elif group == "read":
+                new = list(await asyncio.gather(*(self._try(one, self._read(one)) for one in some)))
+            elif group == "change":
+                new = await self._change(some)
+            else:
+                new = []
+                for one in some:
+                    failed = any(outcome.result.failed for outcome in new)
+                    new.append(
+                        ActionOutcome(one, _fail(_NOT_DONE, "not carried out"))
+                        if failed
+                        else await self._act(one, keeps_changes=keeps_changes)
+                    )
+            outcomes += new
+            # A file that is not found does not make the other actions pointless.
+            has_failed = has_failed or (group != "read" and any(outcome.result.failed for outcome in new))
+        return outcomes
+
+    async def _try(self, action: EngineerAction, step: Awaitable[ActionResult]) -> ActionOutcome:
+        """Return the result of a step, or its failure as a result."""
+        try:
+            return ActionOutcome(action, await step)
+        except (ValidationError, ActivityError) as error:
+            return ActionOutcome(action, _explain(error))
+
+    async def _read(self, action: EngineerAction) -> ActionResult:
+        workspace, summary = self.workspace, describe_action(action)
+        if action.kind == "read":
+            wanted = ReadRequest(workspace=workspace, path=action.subject, first=action.first or 1, last=action.last)
+            return await self._clients.execute_activity(WorkspaceActivities.read_lines, wanted, summary=summary)
+        if action.kind == "list":
+            listed = ListRequest(workspace=workspace, pattern=action.subject)
+            return await self._clients.execute_activity(WorkspaceActivities.list_files, listed, summary=summary)
+        search = CodeSearchRequest(
+            workspace=workspace, query=action.subject, kind=SEARCHES[action.kind], pattern=action.pattern
+        )
+        return await self._clients.execute_activity(CodeIndexActivities.search_code, search, summary=summary)
+
+    async def _change(self, actions: Sequence[EngineerAction]) -> list[ActionOutcome]:
+        """Make the changes of neighbouring actions together: all of them, or none."""
+        summary = "; ".join(map(describe_action, actions))
+        patch = ""
+        try:
+            request = EditRequest(workspace=self.workspace, edits=tuple(_merge_edits(actions)))
+            reply: StepReply = await self._clients.execute_activity(
+                WorkspaceActivities.edit_files, request, summary=summary
+            )
+        except (ValidationError, ActivityError) as error:
+            result = _explain(error)
+        else:
+            result, patch = reply.observation, reply.workspace.patch
+            self._take(reply)
+        # The result is that of all of them; it is shown once.
+        others = result.model_copy(update={"text": ""})
+        return [ActionOutcome(one, others if n else result, patch) for n, one in enumerate(actions)]
+
+    async def _act(self, action: EngineerAction, *, keeps_changes: bool) -> ActionOutcome:
+        """Carry out an action that neither reads nor edits."""
+        if action.kind == "invalid":
+            return ActionOutcome(action, _fail(action.text, "not understood"))
+        if action.kind == "ask":
+            answer = await self._ask_person(action.text)
+            return ActionOutcome(action, ActionResult(text=answer, summary=answer))
+        if action.kind == "run":
+            return await self._run(action, keeps_changes=keeps_changes)
+        return ActionOutcome(action, ActionResult(text="", summary="noted"))
+
+    async def _run(self, action: EngineerAction, *, keeps_changes: bool) -> ActionOutcome:
+        place = await self._prepare_commands()
+        if place.problem:
+            return ActionOutcome(action, _fail(_NOTHING_RUNS.format(place.problem), place.problem))
+        try:
+            request = CommandRequest(workspace=self.workspace, environment=place.environment, command=action.text)
+            reply = await self._clients.sandbox.run_command(request, summary=describe_action(action))
+        except (ValidationError, ActivityError) as error:
+            return ActionOutcome(action, _explain(error))
+        before = self.workspace.patch
+        if keeps_changes:
+            self._take(reply)
+        # The output of a failed command is a result as well; a DONE that follows waits for the model to read it.
+        failed = reply.observation.failed or reply.exit_code != 0
+        result = reply.observation.model_copy(update={"failed": failed})
+        return ActionOutcome(action, result, self.workspace.patch if self.workspace.patch != before else "")
+
+    def _take(self, reply: StepReply) -> None:
+        """Continue from the state after an action."""
+        self.workspace = reply.workspace
+        self.files, self.added, self.removed = reply.files, reply.added, reply.removed
+
+
+def _get_group(action: EngineerAction) -> str:
+    return "read" if action.kind in READING else "change" if action.kind in CHANGING else "other"
+
+
+def _merge_edits(actions: Sequence[EngineerAction]) -> list[FileEdit]:
+    """Return one edit for each file; later replacements of a file follow the earlier ones."""
+    edits: dict[str, FileEdit] = {}
+    for action in actions:
+        content = action.text if action.kind == "write" else None
+        earlier = edits.get(action.subject)
+        if earlier and action.kind == "edit" and earlier.replacements:
+            replacements = (*earlier.replacements, *action.replacements)
+            edits[action.subject] = earlier.model_copy(update={"replacements": replacements})
+        else:
+            edits[action.subject] = FileEdit(
+                path=action.subject,
+                replacements=action.replacements,
+                content=content,
+                delete=action.kind == "delete",
+            )
+    return list(edits.values())
+
+
+def _fail(text: str, summary: str) -> ActionResult:
+    return ActionResult(text=text, summary=summary, failed=True)
+
+
+def _explain(error: ValidationError | ActivityError) -> ActionResult:
+    """Return the failure of an action as its result.
+
+    Raises:
+        ActivityError: the activity was cancelled.
+    """
+    if isinstance(error, ActivityError):
+        if is_cancelled_exception(error):
+            raise error
+        words = describe_failure(error)
+    else:
+        words = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+    return _fail(words, words)

@@ -1,0 +1,66 @@
+"""State of the work in a repository, which the phases share."""
+
+import asyncio
+from typing import Any
+
+from temporalio import workflow
+
+from workflows.coding.repository_preparation import Preparation
+from workflows.runtime.clients import ActivityClients
+from workflows.runtime.control import ControllableWorkflow
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.contracts.coding.engineering import RepositoryRequest, RepositoryState
+    from tenure.contracts.coding.repositories import Patch
+    from tenure.contracts.sandbox import SandboxSelfTest
+
+
+class RepositoryWork(ControllableWorkflow):
+    """Base of the workflow: its request, its state, and its results so far."""
+
+    def __init__(self, request: RepositoryRequest) -> None:
+        """Start from the request, or from the state of an earlier history."""
+        super().__init__(request.control, part="repository")
+        self.request = request
+        self.state: RepositoryState | None = request.state
+        self.clients = ActivityClients(self, request.limits, question=request.question, run=request.run)
+        if request.state:
+            self.clients.record.usage = request.state.usage
+            self.clients.record.fallbacks = list(request.state.fallbacks)
+            self.clients.lease.restore(request.state.unused_budget, request.state.budget_requests)
+        self.feedback_items = list(request.feedback)
+        self.answered: list[str] = []
+        """Feedback that was the reply to a question, which the model reads as its result."""
+        self.cancelled = False
+        self.main: asyncio.Task[None] | None = None
+        self.checking: asyncio.Task[SandboxSelfTest | None] | None = None
+        self.preparation: Preparation | None = None
+        self.patch: Patch | None = None
+        self.places: tuple[str, ...] = ()
+        self.end_reason = ""
+        self.failure = ""
+        self.problem = ""
+        """Reason why no worker can work in a repository; empty if one can."""
+
+    def count_question(self) -> int:
+        """Return the number of the next question to a person."""
+        number = self.get_state().questions + 1
+        self.update(questions=number)
+        return number
+
+    @property
+    def prepared(self) -> Preparation:
+        """Preparation of the repository, which is open."""
+        assert self.preparation is not None, "the repository is open"
+        return self.preparation
+
+    def get_state(self) -> RepositoryState:
+        """Return the state, after the repository was opened."""
+        assert self.state is not None, "the repository is open"
+        return self.state
+
+    def update(self, **changes: Any) -> None:
+        """Replace fields of the state."""
+        state = self.get_state()
+        assert changes.keys() <= RepositoryState.model_fields.keys(), changes
+        self.state = state.model_copy(update=changes)
