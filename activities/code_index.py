@@ -5,6 +5,7 @@ An action that is refused is a result, so that the model reads the reason.
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -20,7 +21,7 @@ from tenure.files.opening import FileRefused
 from tenure.knowledge.code.search import draw_map, make_filter, search_meaning, search_symbol
 from tenure.knowledge.code.snapshot import CodeSnapshot, StateFile
 from tenure.repositories.git import Git
-from tenure.repositories.grep import LineSearchRefused, list_state, search_lines
+from tenure.repositories.grep import MAX_SHOWN_LINES, LineSearchRefused, list_state, search_lines
 from tenure.repositories.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -106,12 +107,17 @@ def _search_lines(request: CodeSearchRequest, git: Git) -> ActionResult:
         return sorted(filter(chosen, paths), key=lambda path: (is_test_path(path), path))
 
     found = search_lines(git, request.query, regex=request.kind == "regex", choose=choose)
-    shown = len({hit.path for hit in found.hits})
-    left_out = f"of the {found.files} files, {shown} are shown: add a file pattern" if shown < found.files else ""
+    counts = Counter(hit.path for hit in found.hits)
+    left_out: list[str] = []
+    if len(counts) < found.files:
+        left_out.append(f"of the {found.files} files, {len(counts)} are shown: add a file pattern")
+    if cut := [path for path, count in counts.items() if count == MAX_SHOWN_LINES]:
+        names = ", ".join(cut[:5])
+        left_out.append(f"no more than {MAX_SHOWN_LINES} lines of a file are shown: {names} may have others")
     return build_hits(
         f'search {request.kind} "{request.query[:80]}"',
         f"{len(found.hits)} lines in {found.files} files" if found.files else "",
         [render_line(*hit) for hit in found.hits],
-        left_out,
+        "\n".join(left_out),
         "Case counts; try a search by meaning, or a part of the text.",
     )

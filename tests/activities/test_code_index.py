@@ -72,6 +72,19 @@ async def test_lines_of_tests_come_last(knowledge: KnowledgeBase, workspaces: Wo
     assert len(python.text.splitlines()) == 2
 
 
+async def test_lines_keep_their_indentation_and_say_what_is_left_out(
+    tmp_path: Path, knowledge: KnowledgeBase, workspaces: Workspaces
+) -> None:
+    """A line can be copied into an edit, and a file with more lines than are shown is named."""
+    path = make_repository(tmp_path / "many", {"a.py": "def f():\n" + "    total += 1\n" * 12, "b.py": "total = 0\n"})
+    workspace = await start_work(workspaces, path)
+    activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
+    lines = (await run(activities.search_code, CodeSearchRequest(workspace=workspace, kind="text", query="total"))).text
+
+    assert "a.py:2:     total += 1\n" in lines
+    assert lines.endswith("no more than 10 lines of a file are shown: a.py may have others")
+
+
 async def test_invalid_expression_is_a_result(
     knowledge: KnowledgeBase, workspaces: Workspaces, workspace: Workspace
 ) -> None:

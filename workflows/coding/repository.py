@@ -203,7 +203,8 @@ class RepositoryWorkflow(RepositoryWork):
         self._record_steps(answer, outcomes)
         self._add_turn(answer, outcomes, [] if actions else [NO_ACTION])
         done = next((one for one in outcomes if one.action.kind == "done"), None)
-        if done and not done.result.failed:
+        # The text of a DONE behind a failed command stays: the next one need not repeat it.
+        if done and (done.action.cause or done.action.change or self.get_state().report is None):
             self.update(report=done.action)
         return bool(done and not done.result.failed)
 

@@ -41,6 +41,7 @@ READING: tuple[EngineerActionKind, ...] = (*SEARCHES, "read", "list")
 CHANGING: tuple[EngineerActionKind, ...] = ("edit", "write", "delete")
 
 _NOT_DONE = "Not carried out, because an earlier action of the answer failed."
+_DONE_STAYS = "If that was expected, send DONE alone: its text is kept."
 _NOTHING_RUNS = "Commands cannot be run here: {}. Continue by reading alone."
 
 
@@ -85,7 +86,7 @@ class ActionRunner:
         for group, members in groupby(actions, key=_get_group):
             some = tuple(members)
             if has_failed:
-                new = [ActionOutcome(one, _fail(_NOT_DONE, "not carried out")) for one in some]
+                new = [ActionOutcome(one, _skip(one)) for one in some]
             elif group == "read":
                 new = list(await asyncio.gather(*(self._try(one, self._read(one)) for one in some)))
             elif group == "change":
@@ -95,9 +96,7 @@ class ActionRunner:
                 for one in some:
                     failed = any(outcome.result.failed for outcome in new)
                     new.append(
-                        ActionOutcome(one, _fail(_NOT_DONE, "not carried out"))
-                        if failed
-                        else await self._act(one, keeps_changes=keeps_changes)
+                        ActionOutcome(one, _skip(one)) if failed else await self._act(one, keeps_changes=keeps_changes)
                     )
             outcomes += new
             # A file that is not found does not make the other actions pointless.
@@ -201,6 +200,12 @@ def _merge_edits(actions: Sequence[EngineerAction]) -> list[FileEdit]:
 
 def _fail(text: str, summary: str) -> ActionResult:
     return ActionResult(text=text, summary=summary, failed=True)
+
+
+def _skip(action: EngineerAction) -> ActionResult:
+    """Return the result of an action behind one that failed."""
+    has_text = action.kind == "done" and (action.cause or action.change)
+    return _fail(f"{_NOT_DONE} {_DONE_STAYS}" if has_text else _NOT_DONE, "not carried out")
 
 
 def _explain(error: ValidationError | ActivityError) -> ActionResult:

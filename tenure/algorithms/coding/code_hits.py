@@ -12,8 +12,8 @@ _NOTE_CHARACTERS: Final = 300
 
 
 def render_line(path: str, line: int, text: str) -> str:
-    """Return a line of code with its place, bounded and without characters that act on a terminal."""
-    text = " ".join(text.split()) if len(text) > MAX_LINE_CHARACTERS else text.strip()
+    """Return a line of code with its place and indentation, bounded and without characters that act on a terminal."""
+    text = " ".join(text.split()) if len(text) > MAX_LINE_CHARACTERS else text.rstrip()
     cut = text if len(text) <= MAX_LINE_CHARACTERS else f"{text[:MAX_LINE_CHARACTERS]}…"
     return escape_control_characters(f"{path}:{line}: {cut}")
 

@@ -79,6 +79,18 @@ async def test_a_change_that_fails_goes_back_to_the_model(serving: Serving) -> N
     assert "Failed before, still fail" in chat.asked[1][1] and "AssertionError in src/a.py" in chat.asked[1][1]
 
 
+async def test_the_text_of_an_end_behind_a_failed_command_is_kept(serving: Serving) -> None:
+    """A command that fails as expected costs an answer of one word, and not the whole text again."""
+    repository = MemoryRepository(command=lambda command, files: (1, "1 failed"))
+    chat = script(in_turn(FIX + DONE, "DONE"))
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    assert "send DONE alone" in chat.asked[1][1]
+    assert result.repository and result.repository.cause == "src/a.py:2 returned the wrong word."
+    assert result.repository.message == "a: return the right word"
+
+
 async def test_the_conversation_only_grows(serving: Serving) -> None:
     """Every prompt begins with the one before, so that a provider has it in its cache."""
     prompts: list[list[str]] = []
