@@ -61,5 +61,5 @@ def test_a_command_line_without_words_teaches_by_examples(capsys: pytest.Capture
 
     assert ended.value.code == 2
     assert [line.split()[2] for line in lines if line.startswith("  python client.py")] == [
-        *("start", "start", "list", "feedback")
+        *("start", "start", "start", "list", "feedback")
     ]

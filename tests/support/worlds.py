@@ -483,6 +483,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "test_writer": says({"specification": "It bakes.", "task": "program", "tests": []}),
         "coder": says({"approach": "Bake.", "files": [], "entry": "", "args": [], "stdin": ""}),
         "code_reflector": says({"failed": "The test.", "cause": "It is raw.", "change": "Bake it."}),
+        "repository_engineer": says("It is right as it is.\n\nDONE\nCAUSE: none\nCHANGE: none\nMESSAGE: none"),
         **lines,
     }
 

@@ -43,6 +43,7 @@ ELSEWHERE = {
     "test_writer",
     "coder",
     "code_reflector",
+    "repository_engineer",
     "stance_judge",
     "claim_checker",
     "fact_extractor",

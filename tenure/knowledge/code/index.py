@@ -142,6 +142,7 @@ class CodeIndex:
         chunk_rows: list[dict[str, object]] = []
         outcomes = chain(self._readers.read_all(list_tasks(), check), repeat(None))
         for key, outcome in zip(files, outcomes, strict=False):
+            check()
             failed += isinstance(outcome, UnreadableFile)
             parsed = _get_parsed(outcome)
             file_rows.append(

@@ -103,7 +103,7 @@ def test_search_by_meaning_finds_parts_of_identifiers(knowledge: KnowledgeBase, 
 
     places = [line for line in found.text.splitlines()[1:] if not line.startswith(" ")]
     assert places[0].startswith("src/shop/")
-    assert "5: def total_price(self):" in found.text
+    assert "5:     def total_price(self):" in found.text
     assert found.summary == 'search by meaning "the total price is wrong": 4 files, best first'
 
 
@@ -126,9 +126,10 @@ def test_symbol_has_definition_callers_and_tests(update: Update, tmp_path: Path)
     lines = search_symbol(snapshot, tmp_path / "files", "Basket.total_price", "").text.splitlines()
 
     assert lines[0] == 'search symbol "Basket.total_price": 1 definitions, 1 references, 1 in tests'
-    assert lines[1] == ("definition src/shop/basket.py:5: method Basket.total_price (lines 5–6): def total_price(self)")
-    assert lines[2] == "caller src/shop/checkout.py:5: in pay: return basket.total_price()"
-    assert lines[3] == "test tests/test_basket.py:5: in test_total: assert Basket().total_price() == 0"
+    assert lines[1] == "definition src/shop/basket.py:5: method Basket.total_price (lines 5–6)"
+    assert [line.split("|")[0].strip() for line in lines[2:4]] == ["5", "6"]
+    assert lines[4] == "caller src/shop/checkout.py:5: in pay: return basket.total_price()"
+    assert lines[5] == "test tests/test_basket.py:5: in test_total: assert Basket().total_price() == 0"
 
 
 def test_unknown_symbol_is_answered_with_similar_ones(update: Update, tmp_path: Path) -> None:
