@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from tenure.sandbox.base import SOCKET_NAME, NetworkAccess
+from tenure.sandbox.inside.relay import copy
 
 PUBLIC_PORTS: Final = (80, 443)
 """Ports of public hosts that can be reached."""
@@ -26,7 +27,6 @@ CONNECT_TIMEOUT_SECONDS: Final = 30.0
 MAX_CONNECTIONS: Final = 64
 """Concurrent connections of one command; package managers use up to 50."""
 
-_CHUNK_BYTES: Final = 1 << 16
 _OWN_FOLDERS: Final = ("proc", "sys", "dev", "box", "in", "workspace", "environment", "node_modules")
 
 
@@ -101,7 +101,7 @@ class _Proxy:
                 outer_writer.write(target.head)
             else:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await asyncio.gather(_copy(reader, outer_writer), _copy(outer_reader, writer))
+            await asyncio.gather(copy(reader, outer_writer), copy(outer_reader, writer))
         finally:
             outer_writer.close()
 
@@ -138,18 +138,6 @@ def parse_head(head: bytes) -> _Target:
     kept = b"\r\n".join(line for line in lines if line)
     text = f"{method} {path} {version}\r\nConnection: close\r\n".encode()
     return _Target(parts.hostname, parts.port or 80, text + kept + b"\r\n\r\n")
-
-
-async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    """Copy bytes to their end."""
-    try:
-        while piece := await source.read(_CHUNK_BYTES):
-            target.write(piece)
-            await target.drain()
-        if target.can_write_eof():
-            target.write_eof()
-    except OSError:
-        target.close()
 
 
 def read_hosts(values: tuple[str, ...]) -> frozenset[str]:
