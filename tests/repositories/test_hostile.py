@@ -108,7 +108,7 @@ async def test_a_repository_that_a_program_makes_in_the_folder_is_removed(tmp_pa
         ("new/file.py", "added"),
         ("sub/file.py", "added"),
     ]
-    assert {note.partition(":")[0] for note in recorded.left_out} == {".git", "b/.git", "new/.git", "pipe", "sub/.git"}
+    assert {note.partition(" (")[0] for note in recorded.left_out} == {".git", "b/.git", "new/.git", "pipe", "sub/.git"}
 
 
 async def test_links_are_kept_and_lead_nowhere(tmp_path: Path) -> None:
