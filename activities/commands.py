@@ -75,7 +75,7 @@ class CommandActivities:
         try:
             if "folder" in outcome.limits_hit:
                 raise RepositoryRefused("its folder grew too large")
-            recorded = await self._workspaces.record_changes(request.workspace)
+            recorded = await self._workspaces.record(request.workspace)
         except RepositoryRefused as error:
             text += f"\nThe changes of this command were discarded: {error}"
             return CommandReply(

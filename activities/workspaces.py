@@ -110,7 +110,7 @@ class WorkspaceActivities:
             planned = await run_to_end(lambda: plan_edits(git, folder, request.edits))
             workspaces.expect_changes(request.workspace)
             await run_to_end(lambda: write_edits(folder, planned))
-            recorded = await workspaces.record_changes(request.workspace)
+            recorded = await workspaces.record(request.workspace)
             errors = await run_to_end(lambda: find_syntax_errors(folder, (*planned.changed, *planned.created)))
         lines = (planned.summary, *(f"Syntax error in {error}" for error in errors), *planned.excerpts)
         summary = planned.summary[:_MAX_SUMMARY_CHARS] + (f"; {len(errors)} with a syntax error" if errors else "")

@@ -140,16 +140,8 @@ class Workspaces:
         """Remove the marker before files change; call it inside of `open` with `read_only`, as `open` without does."""
         self._locate(workspace).marker.unlink(missing_ok=True)
 
-    async def record(self, workspace: Workspace) -> Workspace:
-        """Store the patch of what the files hold now, and return the next state; call it inside of `open`.
-
-        Raises:
-            RepositoryRefused: a change is too large, or Git cannot store it; the state stays as it was.
-        """
-        return (await self.record_changes(workspace)).workspace
-
-    async def record_changes(self, workspace: Workspace) -> RecordedState:
-        """Store the patch of what the files hold now, and return the next state with its changes.
+    async def record(self, workspace: Workspace) -> RecordedState:
+        """Store the patch of what the files hold now, inside of `open`, and return the next state with its changes.
 
         Raises:
             RepositoryRefused: a change is too large, or Git cannot store it; the state stays as it was.

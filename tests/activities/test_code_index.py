@@ -45,7 +45,7 @@ async def test_searches_read_the_files_of_their_own_state(
     first = await run(activities.index_repository, workspace)
     async with workspaces.open(workspace) as folder:
         (folder / "src" / "basket.py").write_text("def whole_sum(items):\n    return sum(items)\n")
-        edited = await workspaces.record(workspace)
+        edited = (await workspaces.record(workspace)).workspace
 
     async def find(state: Workspace, kind: str, query: str) -> str:
         request = CodeSearchRequest.model_validate({"workspace": state, "kind": kind, "query": query})

@@ -58,7 +58,7 @@ class Project:
                 else:
                     (folder / name).parent.mkdir(parents=True, exist_ok=True)
                     (folder / name).write_text(text)
-            return await self.workspaces.record(state)
+            return (await self.workspaces.record(state)).workspace
 
 
 def find_sandbox() -> ContainedSandbox:

@@ -31,7 +31,7 @@ async def _record(workspaces: Workspaces, state: Workspace, files: Mapping[str, 
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-        return await workspaces.record_changes(state)
+        return await workspaces.record(state)
 
 
 async def test_the_persons_git_takes_the_patch(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ async def test_the_persons_git_takes_the_patch(tmp_path: Path) -> None:
         (folder / "new").mkdir()
         (folder / "new" / "empty.py").touch()
         (folder / "link").symlink_to("a.py")
-        state = await workspaces.record(state)
+        state = (await workspaces.record(state)).workspace
         wanted = read_tree(folder)
     patch, files = await workspaces.read_patch(state)
     await workspaces.close(state)

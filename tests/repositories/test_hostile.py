@@ -72,7 +72,7 @@ async def test_no_command_of_a_repository_is_executed(tmp_path: Path) -> None:
     async with workspaces.open(state) as folder:
         assert (folder / "a.txt").read_bytes() == b"two\n", "contents are those that are stored"
         (folder / "a.txt").write_text("three\n")
-        state = await workspaces.record(state)
+        state = (await workspaces.record(state)).workspace
     await workspaces.close(state)
     async with workspaces.open(state) as folder:
         assert (folder / "a.txt").read_bytes() == b"three\n"
@@ -99,7 +99,7 @@ async def test_a_repository_that_a_program_makes_in_the_folder_is_removed(tmp_pa
         os.mkfifo(folder / "pipe")
         (folder / "sub").chmod(0o500)
         mark.unlink(missing_ok=True)
-        recorded = await workspaces.record_changes(state)
+        recorded = await workspaces.record(state)
     assert not mark.exists()
     assert sorted((file.path, file.status) for file in recorded.files) == [
         ("b", "deleted"),
@@ -128,7 +128,7 @@ async def test_links_are_kept_and_lead_nowhere(tmp_path: Path) -> None:
         (folder / "d" / "a.py").unlink()
         (folder / "d").rmdir()
         (folder / "d").symlink_to(outside)
-        recorded = await workspaces.record_changes(state)
+        recorded = await workspaces.record(state)
         wanted = read_tree(folder)
     await workspaces.close(state)
     async with workspaces.open(recorded.workspace) as folder:
@@ -171,7 +171,7 @@ async def test_names_with_newlines_are_kept(tmp_path: Path) -> None:
         for name in odd:
             (folder / name).write_text("two\n")
             (folder / f"new {name}").write_text("new\n")
-        state = await workspaces.record(state)
+        state = (await workspaces.record(state)).workspace
         wanted = read_tree(folder)
     await workspaces.close(state)
     async with workspaces.open(state) as folder:
@@ -278,7 +278,7 @@ async def test_bare_shallow_and_sha256_repositories_and_working_copies_are_opene
         async with workspaces.open(state) as folder:
             assert read_tree(folder) == {"a": b"2\n"}
             (folder / "a").write_text("3\n")
-            state = await workspaces.record(state)
+            state = (await workspaces.record(state)).workspace
         await workspaces.close(state)
         async with workspaces.open(state) as folder:
             assert (folder / "a").read_text() == "3\n"

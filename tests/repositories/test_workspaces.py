@@ -47,11 +47,11 @@ async def test_a_state_is_a_commit_and_a_patch(tmp_path: Path, repository: Path)
         }
         (folder / "a.py").write_text("a = 2\n")
         (folder / "pkg" / "new.py").write_text("new = 1\n")
-        recorded = await workspaces.record_changes(first)
+        recorded = await workspaces.record(first)
     second = recorded.workspace
     async with workspaces.open(second) as folder:
         (folder / "pkg" / "b.py").unlink()
-        third = await workspaces.record(second)
+        third = (await workspaces.record(second)).workspace
         latest = read_tree(folder)
     async with workspaces.open(first, read_only=True) as folder:
         assert (folder / "a.py").read_text() == "a = 1\n"
@@ -75,10 +75,10 @@ async def test_the_commit_itself_has_no_patch(tmp_path: Path, repository: Path) 
     first = await start_work(workspaces, repository)
     async with workspaces.open(first) as folder:
         (folder / "a.py").write_text("a = 2\n")
-        second = await workspaces.record(first)
+        second = (await workspaces.record(first)).workspace
         (folder / "a.py").write_text("a = 1\n")
 
-        assert await workspaces.record(second) == first
+        assert (await workspaces.record(second)).workspace == first
 
 
 async def test_changes_without_a_record_are_lost(tmp_path: Path, repository: Path) -> None:
@@ -101,7 +101,7 @@ async def test_products_stay_while_the_folder_does(tmp_path: Path, repository: P
     state = await start_work(workspaces, repository)
     async with workspaces.open(state) as folder:
         (folder / "new.o").write_text("product\n")
-        assert await workspaces.record(state) == state
+        assert (await workspaces.record(state)).workspace == state
     async with workspaces.open(state) as folder:
         assert (folder / "new.o").exists()
     async with workspaces.copy(state) as folder:
@@ -191,7 +191,7 @@ async def test_a_killed_process_leaves_nothing_to_the_next_action(tmp_path: Path
     first = await start_work(workspaces, repository)
     async with workspaces.open(first) as folder:
         (folder / "a.py").write_text("a = 2\n")
-        state = await workspaces.record(first)
+        state = (await workspaces.record(first)).workspace
         wanted = read_tree(folder)
     if point == "build":
         await workspaces.close(state)
@@ -245,13 +245,13 @@ async def test_another_machine_builds_the_state_from_the_object_store(
         )
         async with here.open(state) as folder:
             (folder / "a.py").write_text("a = 2\n")
-            state = await here.record(state)
+            state = (await here.record(state)).workspace
             wanted = read_tree(folder)
         repository.rename(tmp_path / "gone")
         async with there.open(state) as folder:
             assert read_tree(folder) == wanted
             (folder / "a.py").write_text("a = 3\n")
-            state = await there.record(state)
+            state = (await there.record(state)).workspace
         async with here.open(state) as folder:
             assert (folder / "a.py").read_text() == "a = 3\n"
 
@@ -278,7 +278,7 @@ async def test_an_exchanged_patch_is_refused(tmp_path: Path, repository: Path) -
     first = await start_work(workspaces, repository)
     async with workspaces.open(first) as folder:
         (folder / "a.py").write_text("a = 2\n")
-        second = await workspaces.record(first)
+        second = (await workspaces.record(first)).workspace
     patches.patches[second.run, second.patch] = b"diff --git a/a.py b/a.py\n"
     await workspaces.close(second)
     with pytest.raises(StateLost, match="damaged"):
