@@ -67,25 +67,6 @@ def list_repetitions(evidence: TestEvidence) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*broken, *evidence.targets, *fixed, *reproductions]))[:MAX_REPEATED]
 
 
-def judge(
-    before: ProjectTestReport,
-    after: ProjectTestReport,
-    reproduced: ProjectTestReport | None = None,
-    original: ProjectTestReport | None = None,
-    changed_tests: Sequence[str] = (),
-) -> Proof:
-    """Return the verdict on a change by one run of each kind; `TestEvidence` describes them."""
-    return judge_evidence(
-        TestEvidence(
-            before=(before,),
-            after=(after,),
-            reproduced=(reproduced,) if reproduced is not None else (),
-            original=(original,) if original is not None else (),
-            changed_tests=tuple(changed_tests),
-        )
-    )
-
-
 def judge_evidence(evidence: TestEvidence) -> Proof:
     """Return the verdict on a change."""
     runs = _Comparison(evidence)

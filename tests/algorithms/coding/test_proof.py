@@ -10,7 +10,6 @@ from tenure.algorithms.coding.proof import (
     MAX_REPEATED,
     TestEvidence,
     compare_checks,
-    judge,
     judge_evidence,
     list_repetitions,
 )
@@ -19,6 +18,7 @@ from tenure.contracts.coding.repositories import (
     ProjectCheck,
     ProjectTest,
     ProjectTestReport,
+    Proof,
     TestOutcome,
 )
 
@@ -50,6 +50,19 @@ def passed(found: ProjectTestReport) -> list[str]:
 def names(tests: Iterable[ProjectTest]) -> list[str]:
     """Return the names of tests."""
     return [test.id for test in tests]
+
+
+def judge(
+    before: ProjectTestReport,
+    after: ProjectTestReport,
+    reproduced: ProjectTestReport | None = None,
+    original: ProjectTestReport | None = None,
+    changed_tests: tuple[str, ...] = (),
+) -> Proof:
+    """Return the verdict by one run of each kind."""
+    evidence = TestEvidence((before,), (after,), changed_tests=changed_tests)
+    given = {name: (run,) for name, run in (("reproduced", reproduced), ("original", original)) if run is not None}
+    return judge_evidence(replace(evidence, **given))  # type: ignore[arg-type]
 
 
 BEFORE = report({"bug": "failed", "other": "passed", "old": "failed"})
