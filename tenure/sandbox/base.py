@@ -11,7 +11,6 @@ from typing import Final, Protocol
 
 from tenure.contracts.sandbox import (
     CandidateBatch,
-    Isolation,
     Program,
     SandboxLimits,
     SandboxOutcome,
@@ -114,7 +113,6 @@ class CommandOutcome:
     """Regular files in the folder for reports, by name."""
     removed: tuple[str, ...] = ()
     """Entries of the folders that were removed, since they are neither files, folders nor links."""
-    isolation: Isolation | None = None
 
 
 class FolderSandbox(Protocol):

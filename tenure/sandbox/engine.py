@@ -38,7 +38,7 @@ from tenure.sandbox.base import (
     SetupFailed,
 )
 from tenure.sandbox.code_scan import find_suspicious_code
-from tenure.sandbox.folders import FolderFacts, clean_folder, prepare_folder
+from tenure.sandbox.folders import FolderFacts, clean_folder
 from tenure.sandbox.groups import RunGroup
 from tenure.sandbox.inside import driver, relay
 from tenure.sandbox.network import open_proxy
@@ -143,7 +143,7 @@ class ContainedSandbox:
     async def _run_command(self, command: FolderCommand) -> CommandOutcome:
         folders = [command.workspace, *([command.environment] if command.is_setup and command.environment else [])]
         try:
-            before = [await asyncio.to_thread(prepare_folder, folder, self._backend.owner) for folder in folders]
+            before = [await asyncio.to_thread(clean_folder, folder, self._backend.owner) for folder in folders]
             with tempfile.TemporaryDirectory(prefix="tenure-command-") as keep:
                 async with open_proxy(command.network) as socket:
                     mounts = Mounts(
@@ -161,7 +161,7 @@ class ContainedSandbox:
         if "folder" not in limits and any(map(partial(_has_outgrown, command.limits), before, cleaned)):
             limits = (*limits, "folder")
         removed = tuple(entry for facts in cleaned for entry in facts.removed)
-        return replace(outcome, limits_hit=limits, files=kept, removed=removed, isolation=self._backend.isolation)
+        return replace(outcome, limits_hit=limits, files=kept, removed=removed)
 
     async def _observe_command(
         self, command: FolderCommand, mounts: Mounts, before: Sequence[FolderFacts], keep: Path

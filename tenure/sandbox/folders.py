@@ -36,22 +36,15 @@ class FolderFacts:
     """Paths of removed entries with the reasons, the first `MAX_REMOVED`."""
 
 
-def prepare_folder(folder: Path, owner: int | None) -> FolderFacts:
-    """Clean a folder, and give all of its entries to a user and the group of the same number, if there is an owner.
+def clean_folder(folder: Path, owner: int | None = None) -> FolderFacts:
+    """Remove everything but files, folders and links, and every Git repository; make the rest readable.
+
+    Everything that stays is given to `owner`, the number of a user and a group, if there is one.
 
     Raises:
         OSError: the folder cannot be read or changed.
     """
     return _Cleaner(owner).clean(folder)
-
-
-def clean_folder(folder: Path) -> FolderFacts:
-    """Remove everything but files, folders and links, and every Git repository; make the rest readable.
-
-    Raises:
-        OSError: the folder cannot be read or changed.
-    """
-    return _Cleaner(None).clean(folder)
 
 
 def remove_folder(folder: Path) -> None:
