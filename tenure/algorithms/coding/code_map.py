@@ -122,7 +122,7 @@ def build_map(
     order = sorted(by_path, key=lambda path: (-ranks[path], path))
     parts: list[str] = []
     room = max_tokens
-    for _number, path in enumerate(order):
+    for path in order:
         # Files of the first ranks get more room than later ones.
         part = _render_file(by_path[path], symbol_ranks, max(room // 6, 30), count_tokens)
         cost = count_tokens(part) + 1

@@ -14,6 +14,7 @@ one of the kind `invalid` with the reason, so that the model learns it together 
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -262,18 +263,11 @@ def _parse_range(subject: str) -> EngineerAction:
 
 def _is_unfinished(command: str) -> bool:
     """Return whether a command has an open quote, or ends with a backslash."""
-    quote = ""
-    escaped = False
-    for character in command:
-        if escaped:
-            escaped = False
-        elif character == "\\" and quote != "'":
-            escaped = True
-        elif character == quote:
-            quote = ""
-        elif character in "'\"" and not quote:
-            quote = character
-    return bool(quote) or escaped
+    try:
+        shlex.split(command)
+    except ValueError:  # "No closing quotation", "No escaped character"
+        return True
+    return False
 
 
 def _unquote(text: str) -> str:
