@@ -34,7 +34,7 @@ from tenure.contracts.coding.repositories import (
 )
 from tenure.contracts.sandbox import SandboxLimits
 from tenure.repositories.locks import lock_file, run_to_end
-from tenure.repositories.observations import show_end, show_outcome
+from tenure.repositories.observations import NETWORK_ERROR, show_end, show_outcome
 from tenure.sandbox.base import ENVIRONMENT, CommandOutcome, FolderCommand, FolderSandbox, NetworkAccess
 from tenure.sandbox.folders import delete_file, list_files, place_file, read_file, remove_folder
 from tenure.sandbox.network import read_hosts, read_paths
@@ -362,19 +362,9 @@ def _describe_failure(environment: Environment, outcome: CommandOutcome) -> Setu
     reason = show_outcome(outcome)
     end = show_end(f"{outcome.stdout}\n{outcome.stderr}")
     text = f"The setup failed ({reason}): {environment.setup}\n{end}"
-    if not environment.allow_network and _is_network_failure(end):
+    if not environment.allow_network and NETWORK_ERROR.search(end):
         text += "\nIt looks as if the setup needs the network, which was not allowed."
     return _reply(environment.model_copy(update={"key": ""}), False, text, f"setup failed: {reason}")
-
-
-def _is_network_failure(text: str) -> bool:
-    """Return whether the output of a command says that it found no network."""
-    signs = (
-        *("Temporary failure in name resolution", "Name or service not known", "Network is unreachable"),
-        *("Could not resolve host", "getaddrinfo", "ENOTFOUND", "EAI_AGAIN", "No matching distribution found"),
-        *("Connection refused", "NewConnectionError", "dial tcp", "failed to fetch"),
-    )
-    return any(sign in text for sign in signs)
 
 
 def _reply(environment: Environment, ready: bool, text: str, summary: str) -> SetupReply:

@@ -1,12 +1,4 @@
-"""Define the errors of repositories and workspaces.
-
-::
-
-    RepositoryError
-    ├── RepositoryRefused      the repository, its revision or a change cannot be worked with; a person has to know why
-    ├── RepositoryUnavailable  the server or this machine cannot do it now; a later attempt may succeed
-    └── StateLost              commit or patch of a state are on no place that this machine reaches
-"""
+"""Define the errors of repositories and workspaces."""
 
 
 class RepositoryError(Exception):
@@ -14,7 +6,7 @@ class RepositoryError(Exception):
 
 
 class RepositoryRefused(RepositoryError):
-    """The repository, its revision or a change cannot be worked with."""
+    """The repository, its revision or a change cannot be worked with; a person has to know why."""
 
 
 class RepositoryUnavailable(RepositoryError):

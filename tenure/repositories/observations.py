@@ -1,5 +1,6 @@
 """Show the outcome of a command to a model and to people, within bounds."""
 
+import re
 from typing import Final
 
 from tenure.contracts.coding.repositories import MAX_OBSERVATION_CHARS
@@ -8,6 +9,14 @@ from tenure.sandbox.base import CommandOutcome
 MAX_END_LINES: Final = 40
 """Last lines of a failed setup."""
 MAX_END_CHARS: Final = 6_000
+
+NETWORK_ERROR: Final = re.compile(
+    r"Name or service not known|Temporary failure in name resolution|Network is unreachable|nodename nor servname"
+    r"|getaddrinfo|ENOTFOUND|EAI_AGAIN|Could not resolve host|no such host|NameResolutionError|NewConnectionError"
+    r"|dial tcp|network was disabled|No matching distribution found"
+)
+"""Error of a command that finds no network: of Python, pip, Node (`getaddrinfo EAI_AGAIN registry…`), Go (`dial tcp:
+lookup …: no such host`), uv (`the network was disabled`), curl and Git."""
 
 _LIMITS: Final = {
     "wall": "the time was over",

@@ -43,7 +43,7 @@ from tenure.contracts.sandbox import ProofLevel
 from tenure.repositories.environments import Environments
 from tenure.repositories.junit import parse_junit_report
 from tenure.repositories.locks import run_to_end
-from tenure.repositories.observations import bound_text, show_end, show_outcome
+from tenure.repositories.observations import NETWORK_ERROR, bound_text, show_end, show_outcome
 from tenure.repositories.workspaces import Workspaces
 from tenure.sandbox.base import CommandOutcome, FolderCommand, FolderSandbox
 from tenure.sandbox.folders import delete_file, place_file, read_file
@@ -66,11 +66,6 @@ _NOT_FOUND: Final = (126, 127)
 _OWN_RUNNERS: Final = ("pytest", "unittest")
 """Runners whose tests are reported by plugins of the sandbox, so that no other report of them counts."""
 _OUTCOMES: Final[tuple[TestOutcome, ...]] = ("passed", "failed", "error", "skipped")
-# Errors of tests that look for a network: of Python, Node, Go, curl and Git.
-_NETWORK: Final = re.compile(
-    r"Name or service not known|Temporary failure in name resolution|Network is unreachable|getaddrinfo|ENOTFOUND"
-    r"|EAI_AGAIN|Could not resolve host|no such host|NameResolutionError|nodename nor servname"
-)
 # `src/a.py:12:5: E501 Line too long`, `a.py:3: error: …`, `a.ts(3,4): error`
 _PLACE: Final = re.compile(r"(?<=[\w)])[:(]\d+(?:[:,]\d+)?\)?(?=:)")
 
@@ -313,9 +308,9 @@ def _find_error(
 
 def _list_notes(plan: TestPlan, outcome: CommandOutcome, failed: Sequence[ProjectTest]) -> list[str]:
     notes = []
-    if network := [test for test in failed if _NETWORK.search(test.message)]:
+    if network := [test for test in failed if NETWORK_ERROR.search(test.message)]:
         notes.append(f"{len(network)} tests look for a network, which tests do not have; the first is {network[0].id}")
-    elif _NETWORK.search(outcome.stderr + outcome.stdout) and failed:
+    elif NETWORK_ERROR.search(outcome.stderr + outcome.stdout) and failed:
         notes.append("the tests look for a network, which they do not have")
     if failed and outcome.exit_code == 0 and plan.runner != "other":
         notes.append("tests failed, and their command ended with exit code 0")
