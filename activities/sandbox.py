@@ -5,8 +5,6 @@ them, and this thread lives as long as the worker. A program that fails is a res
 """
 
 import asyncio
-import hashlib
-import re
 import shutil
 import tempfile
 import time
@@ -27,6 +25,7 @@ from tenure.document_roots import DocumentRoots, PathRefused, RootsError, make_r
 from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
 from tenure.sandbox.base import NoSandbox, SandboxError
 from tenure.sandbox.engine import MAX_INPUT_BYTES
+from tenure.sandbox.folders import make_folder_name
 from tenure.sandbox.repairing import search_repair
 
 if TYPE_CHECKING:
@@ -41,11 +40,10 @@ STORE_UNREACHABLE = "FileStoreUnreachable"
 
 _EMPTY_PROGRAM = Program(files=(InputFile(name="empty.py", text=""),), entry="empty.py")
 
+# Temporary folders of `_fetch_files`
 _INPUT_PREFIX = "input-"
 _MAX_INPUT_SECONDS = 24 * 3600
 """Age from which a copy of input files belongs to no program: longer than any program runs."""
-
-_SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class SandboxActivities:
@@ -168,8 +166,7 @@ class SandboxActivities:
 
     def _folder(self, run: RunId, attempt: int, what: str) -> Path:
         """Return the folder of an attempt; retries of the activity use the same one."""
-        digest = hashlib.sha256(run.encode()).hexdigest()[:8]
-        return self._keep / f"{_SAFE.sub('-', run)[:80]}-{digest}" / f"attempt-{attempt}" / what
+        return self._keep / make_folder_name(run) / f"attempt-{attempt}" / what
 
 
 def _remove_stale_inputs(keep: Path) -> None:

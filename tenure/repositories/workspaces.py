@@ -8,7 +8,6 @@ size, inode and times of change, which a program cannot set, whether a file is s
 
 import hashlib
 import os
-import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -25,11 +24,11 @@ from tenure.repositories.copies import Copies
 from tenure.repositories.errors import StateLost
 from tenure.repositories.git import Git, GitFailed
 from tenure.repositories.locks import lock_file, run_to_end
-from tenure.sandbox.folders import remove_folder
+from tenure.sandbox.folders import make_folder_name, remove_folder
 
 MAX_WORKSPACE_AGE_SECONDS: Final = 7 * 86_400
 """Time without use after which a workspace is removed; it can be built again at any time."""
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+# Random id that the kernel chooses at each start, see random(4)
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -150,8 +149,8 @@ class Workspaces:
         git = await self._open_git(workspace, folder)
 
         def store() -> RecordedState:
-            own = git.place(index=folder.index, work_tree=folder.files)
-            recorded = record_changes(own, folder.files, workspace.commit)
+            workspace_git = git.bind(index=folder.index, work_tree=folder.files)
+            recorded = record_changes(workspace_git, folder.files, workspace.commit)
             digest = hashlib.sha256(recorded.patch).hexdigest() if recorded.patch else ""
             if digest and digest != workspace.patch:
                 self.patches.save_patch(workspace.run, digest, recorded.patch)
@@ -171,13 +170,13 @@ class Workspaces:
         """
         folder = self._locate(workspace)
         folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        place = _Folder(Path(mkdtemp(prefix=f"{folder.path.name}-copy-", dir=folder.path.parent)))
+        temporary = _Folder(Path(mkdtemp(prefix=f"{folder.path.name}-copy-", dir=folder.path.parent)))
         try:
-            git = await self._open_git(workspace, place)
-            await run_to_end(partial(self._build, workspace, place, git))
-            yield place.files
+            git = await self._open_git(workspace, temporary)
+            await run_to_end(partial(self._build, workspace, temporary, git))
+            yield temporary.files
         finally:
-            await run_to_end(partial(remove_folder, place.path))
+            await run_to_end(partial(remove_folder, temporary.path))
 
     async def read_patch(self, workspace: Workspace) -> tuple[bytes, tuple[ChangedFile, ...]]:
         """Return the patch of a state and the files that it changes.
@@ -206,7 +205,7 @@ class Workspaces:
             StateLost: the commit cannot be found.
         """
         folder = self._locate(workspace)
-        return (await self._open_git(workspace, folder)).place(index=folder.index, work_tree=folder.files)
+        return (await self._open_git(workspace, folder)).bind(index=folder.index, work_tree=folder.files)
 
     async def close(self, workspace: Workspace) -> None:
         """Remove the files of a workspace; it can be built again."""
@@ -229,9 +228,7 @@ class Workspaces:
         self.copies.remove_stale()
 
     def _locate(self, workspace: Workspace) -> _Folder:
-        digest = hashlib.sha256(workspace.run.encode()).hexdigest()[:8]
-        name = f"{_UNSAFE.sub('-', workspace.run)[:80]}-{digest}"
-        return _Folder(self._folder / name / str(workspace.candidate))
+        return _Folder(self._folder / make_folder_name(workspace.run) / str(workspace.candidate))
 
     async def _open_git(self, workspace: Workspace, folder: _Folder) -> Git:
         """Return Git with the objects of a commit, which stores new objects in the folder of the workspace."""
@@ -260,7 +257,7 @@ class Workspaces:
         patch = self._load(workspace)
         try:
             tree = apply_patch(git, workspace.commit, patch, folder.path / "index.new")
-            check_out(git.place(index=folder.index, work_tree=folder.files), tree)
+            check_out(git.bind(index=folder.index, work_tree=folder.files), tree)
         except GitFailed as error:
             # The next action builds everything again.
             folder.boot.unlink()

@@ -93,6 +93,7 @@ _SHARP_CALLS: Final = frozenset("eval exec compile __import__ globals locals bre
 _RAISES_TO_TESTS: Final = frozenset({"BaseException", "AssertionError", "KeyboardInterrupt"})
 _STOPS: Final = frozenset({"StopIteration", "StopAsyncIteration", "GeneratorExit"})
 _FOLDER_SEARCHES: Final = frozenset("listdir scandir walk glob iglob rglob iterdir fwalk".split())
+# Beginnings of the names that pytest and unittest call without a test that names them
 _HOOKS: Final = ("pytest", "setup_", "teardown_", "setUpModule", "tearDownModule", "load_tests", "test_")
 # Places and names of the tests in texts, and special names that `getattr` and `format` would read.
 _SHARP_TEXT: Final = re.compile(

@@ -5,7 +5,9 @@ chain of thousands of folders, or a Git repository whose configuration would run
 work by descriptors and follow no link. No process of the sandbox is alive while they run.
 """
 
+import hashlib
 import os
+import re
 import stat
 import subprocess
 import uuid
@@ -21,7 +23,15 @@ MAX_DEPTH: Final = 100
 MAX_REMOVED: Final = 20
 """Number of removed entries that are named."""
 
+# `tenure/run 1` becomes `tenure-run-1-` and the beginning of its hash
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
 _SPECIAL_BITS: Final = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
+
+
+def make_folder_name(run: str) -> str:
+    """Return a safe name for the folder of a run, with a hash that distinguishes similar names."""
+    return f"{_UNSAFE.sub('-', run)[:80]}-{hashlib.sha256(run.encode()).hexdigest()[:8]}"
 
 
 @dataclass
@@ -48,7 +58,7 @@ def clean_folder(folder: Path, owner: int | None = None) -> FolderFacts:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder with all that a command has left in it, a file or a link; one that does not exist is no error.
+    """Remove a folder with all that a command has left in it, or a file or link; a missing one is no error.
 
     Raises:
         OSError: an entry cannot be removed.

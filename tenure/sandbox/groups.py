@@ -25,6 +25,7 @@ GROUPS: Final = Path("/sys/fs/cgroup")
 SETUP_PROCESSES: Final = 8
 """Processes of the set-up and the driver, in addition to those of the program."""
 
+# What `systemd-run --user` needs to find the manager
 _MANAGER_VARIABLES: Final = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _MANAGER_TIMEOUT_SECONDS: Final = 10
 _PROBE_MIB: Final = 64

@@ -20,6 +20,7 @@ from tenure.sandbox.base import NoSandbox
 UNPRIVILEGED_ID: Final = 65534
 """User and group id of a sandbox if the process is root."""
 
+# Flags of unshare(2), mount(2) and umount2(2): CLONE_NEWNS; MS_BIND, MS_REC, MS_SLAVE, MS_NODEV, MS_NOSUID; MNT_DETACH
 _NEW_MOUNTS: Final = 0x20000
 _BIND, _RECURSIVE, _SLAVE, _NO_DEVICES, _NO_SETUID = 0x1000, 0x4000, 0x80000, 4, 2
 _DETACH: Final = 2

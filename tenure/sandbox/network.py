@@ -27,6 +27,7 @@ CONNECT_TIMEOUT_SECONDS: Final = 30.0
 MAX_CONNECTIONS: Final = 64
 """Concurrent connections of one command; package managers use up to 50."""
 
+# Folders at the root of the sandbox that a folder of the host must not cover
 _OWN_FOLDERS: Final = ("proc", "sys", "dev", "box", "in", "workspace", "environment", "node_modules")
 
 

@@ -18,6 +18,7 @@ from tenure.sandbox.runtime import Runtime
 Run = Callable[[Program, Path], Awaitable[SandboxOutcome]]
 CommandRunner = Callable[[FolderCommand], Awaitable[CommandOutcome]]
 
+# Smaller than what the probe tries: 40 processes, 24 MiB of scratch space, 64 MiB in a folder
 LIMITS: Final = SandboxLimits(wall_seconds=30, memory_mib=256, processes=32, scratch_mib=16, artifacts=4)
 
 PROBE: Final = (Path(__file__).resolve().parent / "inside" / "probe.py").read_text(encoding="utf-8")

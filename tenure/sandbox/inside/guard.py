@@ -4,6 +4,7 @@ import ctypes
 import os
 from typing import Final
 
+# prctl(2): SECCOMP_MODE_FILTER and PR_SET_SECCOMP
 _FILTER_MODE: Final = 2
 _SET_SECCOMP: Final = 22
 

@@ -98,6 +98,7 @@ def main() -> None:
     libc = ctypes.CDLL(None)
     others = [name for name in os.listdir("/proc") if name.isdigit() and int(name) > 64]
     descriptors = [name for name in os.listdir("/proc/self/fd") if int(name) > 3]
+    # CLONE_NEWUSER
     new_user_namespace = 0x10000000
     boundaries = {
         "the password file can be read": can_open("/etc/shadow"),

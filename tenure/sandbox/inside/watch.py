@@ -40,8 +40,11 @@ _OWN_METHODS: Final = frozenset(
 """Methods that a class derived from a built-in one may replace without changing its value."""
 _DISTANCE: Final = 982_451_653
 """Difference of two numbers that no tolerance and no usual modulus ignores: a large prime."""
+# Events of the interpreter (PEP 578): `sys.setprofile`, `gc.get_objects`, `ctypes.dlopen`, `function.__new__`
 _INTERNAL: Final = ("sys._current", "sys.set", "gc.", "ctypes.", "code.__new__", "function.__new__", "os.fork")
+# Modules that execute the text of a test, such as a doctest
 _EXECUTORS: Final = ("doctest", "timeit", "runpy", "code", "codeop")
+# Modules of the sandbox that execute the sources of tests and program from memory
 _LOADERS: Final = ("tenure.sandbox.inside.memory_modules", "tenure.sandbox.inside.pytest_runner")
 _WRITABLE: Final = ("/box/", "/tmp/", "/dev/shm/")
 _CHANGES: Final = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.truncate", "os.symlink", "os.link")
