@@ -27,6 +27,7 @@ _BINARY_BYTES: Final = 8_000
 """Bytes from the beginning of a file in which NUL marks a binary file for Git."""
 _DIFF: Final = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 _PATCH: Final = (*_DIFF, "-p", "--binary", "--full-index")
+# Letters of `git diff-tree --raw`; every other one is a change: M, T
 _STATUS: Final[dict[str, Literal["added", "changed", "deleted"]]] = {"A": "added", "D": "deleted"}
 
 
@@ -104,16 +105,16 @@ def _compare(git: Git, commit: str, tree: str, left_out: tuple[str, ...]) -> Rec
 def _encode_binary(git: Git, commit: str, tree: str) -> bytes:
     """Return a patch in which files that are no UTF-8 are binary, so that it is text for everyone who transports it."""
     pieces = []
-    with TemporaryDirectory(prefix="tenure-git-") as place:
+    with TemporaryDirectory(prefix="tenure-git-") as temporary:
         object_format = "sha256" if len(commit) == 64 else "sha1"
-        binary = initialize(Path(place), object_format, "* -diff\n")
-        other = Git(binary.folder, alternates=(*filter(None, (git.objects,)), *git.alternates))
+        binary = initialize(Path(temporary), object_format, "* -diff\n")
+        binary_git = Git(binary.folder, alternates=(*filter(None, (git.objects,)), *git.alternates))
         for file in list_changes(git, commit, tree):
             piece = git.run(*_PATCH, commit, tree, "--", file.path)
             try:
                 piece.decode()
             except UnicodeDecodeError:
-                piece = other.run(*_PATCH, commit, tree, "--", file.path)
+                piece = binary_git.run(*_PATCH, commit, tree, "--", file.path)
             pieces.append(piece)
     return b"".join(pieces)
 
@@ -166,7 +167,7 @@ def _check_tracked(folder: Path, name: bytes) -> None:
 
 def apply_patch(git: Git, commit: str, patch: bytes, index: Path) -> str:
     """Return the tree of a commit with a patch; use a temporary index."""
-    private = git.place(index=index)
+    private = git.bind(index=index)
     for leftover in (index, index.with_name(f"{index.name}.lock")):
         leftover.unlink(missing_ok=True)
     try:

@@ -33,6 +33,7 @@ MIN_COPY_AGE_SECONDS: Final = 7 * 86_400
 """Time without use before which no copy is removed."""
 MAX_COPIES_BYTES: Final = 20_000_000_000
 """Size of all copies from which the ones that were not used for longest are removed."""
+# `446a5355e89a11633f9d996c`, as `make_key` returns it
 _KEY: Final = re.compile(r"[0-9a-f]{24}")
 
 
@@ -79,19 +80,19 @@ class Copies:
             RepositoryRefused: there is no repository, no such commit, or a commit that cannot be worked on.
             RepositoryUnavailable: it takes too long.
         """
-        found = await run_to_end(partial(locate_repository, path))
-        key = make_key(str(found.top), found.object_format)
+        repository = await run_to_end(partial(locate_repository, path))
+        key = make_key(str(repository.top), repository.object_format)
 
         def copy(locks: tuple[int, ...]) -> CopiedCommit:
-            with open_source(found, check) as source:
+            with open_source(repository, check) as source:
                 commit = resolve_revision(source, revision, str(path))
-                git = self._create(key, found.object_format, locks)
+                git = self._create(key, repository.object_format, locks)
                 entries = list_tree(source, commit)
                 check_tree(entries, partial(read_objects, source))
                 if not _has_commit(git, commit):
                     with pack_commit(source, commit, entries) as packed:
                         _unpack(git, packed, commit)
-                return CopiedCommit(key, commit, git, entries, find_uncommitted(found, source))
+                return CopiedCommit(key, commit, git, entries, find_uncommitted(repository, source))
 
         async with lock_file(self._folder / f"{key}.lock") as lock:
             return await run_to_end(partial(copy, (lock,)))
@@ -223,17 +224,17 @@ def pack_commit(source: Git, commit: str, entries: Sequence[TreeEntry]) -> Itera
     """Yield a file with all objects of a commit, without its history."""
     tree = source.read("rev-parse", f"{commit}^{{tree}}")
     ids = dict.fromkeys((commit, tree, *(entry.id for entry in entries)))
-    with TemporaryDirectory(prefix="tenure-pack-") as place:
+    with TemporaryDirectory(prefix="tenure-pack-") as folder:
         try:
             name = source.run(
                 # Without a search for further deltas: those of the repository are taken as they are.
-                *("pack-objects", "-q", "--window=0", f"{place}/pack"),
-                data="".join(f"{one}\n" for one in ids).encode(),
+                *("pack-objects", "-q", "--window=0", f"{folder}/pack"),
+                data="".join(f"{object_id}\n" for object_id in ids).encode(),
                 max_file_bytes=MAX_PACKED_BYTES,
             )
         except GitFailed as error:
             raise RepositoryRefused(f"commit {commit[:12]} cannot be copied: {error.complaint}") from error
-        yield Path(place) / f"pack-{name.decode().strip()}.pack"
+        yield Path(folder) / f"pack-{name.decode().strip()}.pack"
 
 
 def _unpack(git: Git, packed: Path, commit: str) -> None:
@@ -251,7 +252,7 @@ def _note_commit(git: Git, commit: str) -> None:
     """Note that a copy is complete for a commit, after Git's own check of its paths."""
     index = git.folder / f"check-{commit}"
     try:
-        git.place(index=index).run("read-tree", commit)
+        git.bind(index=index).run("read-tree", commit)
     except GitFailed as error:
         raise RepositoryRefused(f"commit {commit[:12]} has a path that Git refuses: {error.complaint}") from error
     finally:

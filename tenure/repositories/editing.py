@@ -31,7 +31,7 @@ from tenure.repositories.tree import MAX_TEXT_BYTES
 _CONTEXT: Final = 3
 """Lines that are shown before and after changed ones."""
 _MAX_EXCERPT_LINES: Final = 30
-_MAX_PLACES: Final = 5
+_MAX_MATCHES: Final = 5
 _MAX_COMPARED_LINES: Final = 5_000
 """Lines of a file among which the most similar one is searched; more would take seconds."""
 _MIN_SIMILARITY: Final = 0.6
@@ -84,11 +84,11 @@ def plan_edits(git: Git, folder: Path, edits: Sequence[FileEdit]) -> PlannedEdit
         ActionRefused: a change does not fit.
     """
     planned: dict[str, SourceText | None] = {}
-    done = PlannedEdits()
+    result = PlannedEdits()
     problems = []
     for edit in edits:
         try:
-            _plan(folder, edit, planned, done)
+            _plan(folder, edit, planned, result)
         except ActionRefused as error:
             problems.append(str(error))
     new = [name for name, text in planned.items() if text is not None and not (folder / name).exists()]
@@ -96,12 +96,12 @@ def plan_edits(git: Git, folder: Path, edits: Sequence[FileEdit]) -> PlannedEdit
     problems += [f"{name} is left out of patches by the ignore rules of the repository" for name in ignored]
     for name, text in planned.items():
         try:
-            done.contents[name] = None if text is None else _encode(name, text)
+            result.contents[name] = None if text is None else _encode(name, text)
         except ActionRefused as error:
             problems.append(f"{name}: {error}")
     if problems:
         raise ActionRefused("\n\n".join(problems))
-    return done
+    return result
 
 
 def write_edits(folder: Path, planned: PlannedEdits) -> None:
@@ -142,7 +142,7 @@ def find_syntax_errors(folder: Path, names: Sequence[str]) -> list[str]:
     return errors
 
 
-def _plan(folder: Path, edit: FileEdit, planned: dict[str, SourceText | None], done: PlannedEdits) -> None:
+def _plan(folder: Path, edit: FileEdit, planned: dict[str, SourceText | None], result: PlannedEdits) -> None:
     """Add the next content of a file."""
     name = edit.path
     path = locate_file(folder, name)
@@ -160,25 +160,25 @@ def _plan(folder: Path, edit: FileEdit, planned: dict[str, SourceText | None], d
     if edit.content is not None:
         _check_text(name, edit.content)
         former = (current or read_text(folder, name)) if exists else None
-        given = decode_text(edit.content.encode())
-        planned[name] = former.replace_all(given.text) if former else given
-        (done.changed if former else done.created).append(name)
+        new = decode_text(edit.content.encode())
+        planned[name] = former.replace_all(new.text) if former else new
+        (result.changed if former else result.created).append(name)
         return
     if not exists:
         raise ActionRefused(f"there is no file {name}: a new file needs its whole content")
     if edit.delete:
         planned[name] = None
-        done.deleted.append(name)
+        result.deleted.append(name)
         return
     text = current or read_text(folder, name)
     for replacement in edit.replacements:
-        text = _replace(name, text, replacement, done)
+        text = _replace(name, text, replacement, result)
     planned[name] = text
-    if name not in done.changed:
-        done.changed.append(name)
+    if name not in result.changed:
+        result.changed.append(name)
 
 
-def _replace(name: str, text: SourceText, replacement: Replacement, done: PlannedEdits) -> SourceText:
+def _replace(name: str, text: SourceText, replacement: Replacement, result: PlannedEdits) -> SourceText:
     """Return a text with one replacement."""
     search, new = (part.replace("\r\n", "\n") for part in (replacement.search, replacement.replace))
     _check_text(name, new)
@@ -192,7 +192,7 @@ def _replace(name: str, text: SourceText, replacement: Replacement, done: Planne
     changed = text.replace(starts[0], starts[0] + len(search), new)
     first = changed.count_lines_before(starts[0])
     last = changed.count_lines_before(starts[0] + len(new))
-    done.excerpts.append(f"{name} is now:\n{_excerpt(changed, first, last)}")
+    result.excerpts.append(f"{name} is now:\n{_excerpt(changed, first, last)}")
     return changed
 
 
@@ -208,33 +208,33 @@ def _find_all(text: str, search: str) -> list[int]:
 def _explain(name: str, text: SourceText, search: str, starts: Sequence[int]) -> str:
     """Return the message for lines that do not occur exactly once."""
     if starts:
-        lines = ", ".join(str(text.count_lines_before(start) + 1) for start in starts[: 2 * _MAX_PLACES])
+        lines = ", ".join(str(text.count_lines_before(start) + 1) for start in starts[: 2 * _MAX_MATCHES])
         return (
             f"{name}: the lines to replace occur {len(starts)} times, in line {lines}: add lines around them until "
             "they occur once"
         )
     if _NUMBERED.search(search) and _NUMBERED.sub("", search) in text.text:
         return f"{name}: the lines to replace begin with line numbers, which are not in the file: leave them out"
-    wanted = [_squeeze(line) for line in search.strip("\n").split("\n")]
+    searched = [_squeeze(line) for line in search.strip("\n").split("\n")]
     squeezed = [_squeeze(line) for line in text.lines]
-    near = [at for at in range(len(squeezed) - len(wanted) + 1) if squeezed[at : at + len(wanted)] == wanted]
-    if near and any(wanted):
-        shown = "\n\n".join(_excerpt(text, at, at + len(wanted) - 1, 0) for at in near[:_MAX_PLACES])
-        return f"{name}: the lines to replace do not occur; they differ in white space from these:\n{shown}"
+    near = [at for at in range(len(squeezed) - len(searched) + 1) if squeezed[at : at + len(searched)] == searched]
+    if near and any(searched):
+        excerpts = "\n\n".join(_excerpt(text, at, at + len(searched) - 1, 0) for at in near[:_MAX_MATCHES])
+        return f"{name}: the lines to replace do not occur; they differ in white space from these:\n{excerpts}"
     message = f"{name}: the lines to replace do not occur"
-    similar = _find_similar(squeezed, wanted)
+    similar = _find_similar(squeezed, searched)
     if similar is None:
         return message
-    return f"{message}; the most similar ones are:\n{_excerpt(text, similar, similar + len(wanted) - 1)}"
+    return f"{message}; the most similar ones are:\n{_excerpt(text, similar, similar + len(searched) - 1)}"
 
 
-def _find_similar(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+def _find_similar(lines: Sequence[str], searched: Sequence[str]) -> int | None:
     """Return the index of the line at which the wanted lines may be meant to begin."""
-    offset = next((number for number, line in enumerate(wanted) if line), None)
+    offset = next((number for number, line in enumerate(searched) if line), None)
     if offset is None or len(lines) > _MAX_COMPARED_LINES:
         return None
-    found = difflib.get_close_matches(wanted[offset], list(dict.fromkeys(lines)), 1, _MIN_SIMILARITY)
-    return max(0, lines.index(found[0]) - offset) if found else None
+    matches = difflib.get_close_matches(searched[offset], list(dict.fromkeys(lines)), 1, _MIN_SIMILARITY)
+    return max(0, lines.index(matches[0]) - offset) if matches else None
 
 
 def _squeeze(line: str) -> str:
@@ -248,10 +248,10 @@ def _excerpt(text: SourceText, first: int, last: int, context: int = _CONTEXT) -
         half = _MAX_EXCERPT_LINES // 2
         upper, lower = text.lines[first : first + half], text.lines[last - half + 1 : last + 1]
         middle = f"  … {last - first + 1 - 2 * half} lines …"
-        shown = "\n".join((number_lines(upper, first + 1), middle, number_lines(lower, last - half + 2)))
+        excerpt = "\n".join((number_lines(upper, first + 1), middle, number_lines(lower, last - half + 2)))
     else:
-        shown = number_lines(text.lines[first : last + 1], first + 1)
-    return shown[: MAX_OBSERVATION_CHARS // 4]
+        excerpt = number_lines(text.lines[first : last + 1], first + 1)
+    return excerpt[: MAX_OBSERVATION_CHARS // 4]
 
 
 def _check_text(name: str, text: str) -> None:

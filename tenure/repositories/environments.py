@@ -22,7 +22,7 @@ from typing import Final, Protocol
 from tenure.algorithms.coding.project_files import (
     ProjectFacts,
     find_project,
-    list_wanted_files,
+    list_manifests,
     normalize_name,
 )
 from tenure.contracts.coding.repositories import (
@@ -64,9 +64,11 @@ MAX_GENERATED_BYTES: Final = 256 << 20
 
 _FORMAT: Final = 1
 """Number that is raised if the same declarations give another environment."""
+# Folders that every build leaves and no later command needs
 _NOT_GENERATED: Final = ("build", ".eggs", ".tox", ".nox", "node_modules", "__pycache__", ".pytest_cache", "dist")
 _OFFLINE: Final = {"PIP_RETRIES": "0", "UV_OFFLINE": "1", "npm_config_offline": "true"}
 """Variables of a setup without a network, which then fails immediately."""
+# Debian and Ubuntu; Fedora and RHEL
 _AUTHORITIES: Final = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 _TRASH: Final = f"{ENVIRONMENT}/.tmp"
 
@@ -149,26 +151,26 @@ class Environments:
         if not environment.key:
             yield None
             return
-        place = self._folder / environment.key
-        if not _is_complete(place):
+        installed = self._folder / environment.key
+        if not _is_complete(installed):
             base = workspace.model_copy(update={"patch": ""})
             reply = await self._install(base, environment)
             if not reply.ready:
                 raise EnvironmentLost(reply.observation.summary)
         with suppress(OSError):
-            os.utime(place)
-        lent = await run_to_end(partial(_lend_files, place / "generated", folder))
+            os.utime(installed)
+        lent = await run_to_end(partial(_lend_files, installed / "generated", folder))
         try:
-            yield place / "files"
+            yield installed / "files"
         finally:
             await run_to_end(partial(_take_back, folder, lent))
 
     def remove_stale(self) -> None:
         """Remove environments that have not been used for a long time."""
-        for place in self._folder.glob("*"):
+        for folder in self._folder.glob("*"):
             with suppress(OSError):
-                if place.is_dir() and time.time() - place.stat().st_mtime > MAX_ENVIRONMENT_AGE_SECONDS:
-                    remove_folder(place)
+                if folder.is_dir() and time.time() - folder.stat().st_mtime > MAX_ENVIRONMENT_AGE_SECONDS:
+                    remove_folder(folder)
 
     def _choose_steps(self, request: EnvironmentRequest, project: ProjectFacts) -> tuple[tuple[str, ...], bool]:
         """Return the commands of a setup, and whether they wait for a person to allow the network."""
@@ -195,14 +197,14 @@ class Environments:
         return _reply(environment, False, text, summary).model_copy(update={"needs_network": True})
 
     def _build_variables(self, project: ProjectFacts) -> dict[str, str]:
-        found = {
+        versions = {
             # Builds that ask Git for their version have no repository here.
             **{"SETUPTOOLS_SCM_PRETEND_VERSION": project.version, "PBR_VERSION": project.version},
             **{"PDM_BUILD_SCM_VERSION": project.version, "POETRY_DYNAMIC_VERSIONING_BYPASS": project.version},
             "UV_DYNAMIC_VERSIONING_BYPASS": project.version,
         }
         if project.ecosystem == "python":
-            return {name: value for name, value in found.items() if value}
+            return {name: value for name, value in versions.items() if value}
         if project.ecosystem == "go":
             return {
                 **{"GOPATH": f"{ENVIRONMENT}/go", "GOCACHE": "/box/tmp/go", "GOFLAGS": "-buildvcs=false"},
@@ -222,21 +224,21 @@ class Environments:
 
     async def _install(self, workspace: Workspace, environment: Environment) -> SetupReply:
         """Install an environment unless that was done; concurrent setups of a key wait for each other."""
-        place = self._folder / environment.key
+        target = self._folder / environment.key
         async with lock_file(self._folder / f"{environment.key}.lock"):
-            if _is_complete(place):
+            if _is_complete(target):
                 with suppress(OSError):
-                    os.utime(place)
+                    os.utime(target)
                 text = f"The environment was installed before with: {environment.setup}"
                 return _reply(environment, True, text, "environment: installed before")
-            for rest in self._folder.glob(f"{environment.key}*.new"):
-                await run_to_end(partial(remove_folder, rest))
+            for leftover in self._folder.glob(f"{environment.key}*.new"):
+                await run_to_end(partial(remove_folder, leftover))
             draft = self._folder / f"{environment.key}-{uuid.uuid4().hex[:8]}.new"
             try:
                 (draft / "files").mkdir(parents=True)
                 reply = await self._run_setup(workspace, environment, draft)
                 if reply.ready:
-                    await run_to_end(partial(_complete, draft, place, environment))
+                    await run_to_end(partial(_complete, draft, target, environment))
                 return reply
             finally:
                 await run_to_end(partial(remove_folder, draft))
@@ -290,7 +292,7 @@ def _read_project(folder: Path) -> tuple[ProjectFacts, dict[str, str]]:
     """Return the facts of a project, and the contents of its declarations."""
     paths = sorted(list_files(folder))
     texts = {}
-    for name in list_wanted_files(paths):
+    for name in list_manifests(paths):
         content = read_file(folder, name, MAX_MANIFEST_BYTES)
         if content is not None:
             texts[name] = content.decode(errors="replace")
@@ -306,23 +308,23 @@ def _list_link_steps(project: ProjectFacts) -> tuple[str, ...]:
     )
 
 
-def _is_complete(place: Path) -> bool:
-    return (place / "setup.json").is_file()
+def _is_complete(folder: Path) -> bool:
+    return (folder / "setup.json").is_file()
 
 
-def _complete(draft: Path, place: Path, environment: Environment) -> None:
+def _complete(draft: Path, target: Path, environment: Environment) -> None:
     """Give a finished environment its name."""
     (draft / "setup.json").write_text(environment.model_dump_json())
-    remove_folder(place)
-    draft.rename(place)
+    remove_folder(target)
+    draft.rename(target)
 
 
 def _keep_generated(copy: Path, before: Mapping[str, int], draft: Path) -> str:
     """Keep the files that a setup has generated; return a remark on what is not kept."""
     modules = copy / "node_modules"
-    own = draft / "files" / "node_modules"
-    if modules.is_dir() and not modules.is_symlink() and not own.exists():
-        modules.rename(own)
+    environment_modules = draft / "files" / "node_modules"
+    if modules.is_dir() and not modules.is_symlink() and not environment_modules.exists():
+        modules.rename(environment_modules)
     new = {name: size for name, size in list_files(copy).items() if name not in before and not _is_by_product(name)}
     if len(new) > MAX_GENERATED_FILES or sum(new.values()) > MAX_GENERATED_BYTES:
         return f"\nIt also left {len(new):,} files in the project, which are too many to be kept."

@@ -67,7 +67,7 @@ class Git:
     locks: tuple[int, ...] = ()
     """Descriptors of locks that are held until its processes end, also if this process is killed before."""
 
-    def place(self, *, index: Path | None = None, work_tree: Path | None = None) -> "Git":
+    def bind(self, *, index: Path | None = None, work_tree: Path | None = None) -> "Git":
         """Return the same folder with an index and a work tree."""
         return replace(self, index=index, work_tree=work_tree)
 
@@ -131,7 +131,7 @@ class Git:
         return [find_git(), *(part for setting in settings for part in ("-c", setting)), *command]
 
     def _build_environment(self) -> dict[str, str]:
-        places = {
+        paths = {
             "GIT_DIR": self.folder,
             "GIT_OBJECT_DIRECTORY": self.objects,
             "GIT_INDEX_FILE": self.index,
@@ -139,7 +139,7 @@ class Git:
         }
         alternates = ":".join(map(_quote, self.alternates))
         return {
-            **{name: str(place) for name, place in places.items() if place is not None},
+            **{name: str(path) for name, path in paths.items() if path is not None},
             **({"GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates} if alternates else {}),
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self.folder),
@@ -164,10 +164,10 @@ def find_git() -> str:
     Raises:
         RepositoryRefused: this machine has none.
     """
-    found = shutil.which("git")
-    if found is None:
+    path = shutil.which("git")
+    if path is None:
         raise RepositoryRefused("there is no Git on the worker's machine: install it")
-    return found
+    return path
 
 
 def initialize(folder: Path, object_format: str = "sha1", attributes: str = _ATTRIBUTES) -> Git:

@@ -41,12 +41,12 @@ class FoundLines(NamedTuple):
 
 def list_state(git: Git) -> list[tuple[str, str]]:
     """Return the paths and the hashes of the regular files of a workspace, as its index has them."""
-    found = []
+    files = []
     for record in git.run("ls-files", "--stage", "-z").split(b"\0"):
         facts, _, name = record.partition(b"\t")
         if facts[:3] == b"100":
-            found.append((os.fsdecode(name), facts.split()[1].decode("ascii")))
-    return found
+            files.append((os.fsdecode(name), facts.split()[1].decode("ascii")))
+    return files
 
 
 def search_lines(git: Git, query: str, *, regex: bool, choose: Callable[[Sequence[str]], Sequence[str]]) -> FoundLines:
@@ -63,13 +63,14 @@ def search_lines(git: Git, query: str, *, regex: bool, choose: Callable[[Sequenc
     """
     if "\n" in query or "\0" in query:
         raise LineSearchRefused("a search is for text within a line: search for one of the lines")
+    # `-I` leaves binary files out, `-z` ends names with NUL, and `--full-name` counts them from the top folder.
     grep = ("grep", "--no-color", "-I", "-z", "-E" if regex else "-F", "--full-name")
     paths = choose(split_records(_run(git, *grep, "-l", "-e", query)))
     folder = git.work_tree or Path()
-    shown = [path for path in paths[:MAX_SHOWN_FILES] if _is_small(folder / path)]
-    if not shown:
+    searched = [path for path in paths[:MAX_SHOWN_FILES] if _is_small(folder / path)]
+    if not searched:
         return FoundLines((), len(paths))
-    output = _run(git, *grep, "-n", "-m", str(MAX_SHOWN_LINES), "-e", query, "--", *shown)
+    output = _run(git, *grep, "-n", "-m", str(MAX_SHOWN_LINES), "-e", query, "--", *searched)
     return FoundLines(tuple(_parse(output)), len(paths))
 
 

@@ -36,9 +36,9 @@ def _iterate_tests(root: Any) -> Iterator[ProjectTest]:
         outcome: TestOutcome = "passed"
         message = ""
         for tag, kind in _OUTCOMES:
-            found = case.find(tag)
-            if found is not None:
+            element = case.find(tag)
+            if element is not None:
                 outcome = kind
-                message = "" if kind == "skipped" else f"{found.get('message') or ''}\n{found.text or ''}"
+                message = "" if kind == "skipped" else f"{element.get('message') or ''}\n{element.text or ''}"
                 break
         yield make_test(f"{group}::{name}" if group else name, outcome, message, case.get("file") or "")

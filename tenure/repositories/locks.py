@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
+# flock(2) without waiting leaves the thread free, but has to be repeated
 _POLL_SECONDS: Final = 0.02
 
 T = TypeVar("T")

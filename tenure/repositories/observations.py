@@ -18,6 +18,7 @@ NETWORK_ERROR: Final = re.compile(
 """Error of a command that finds no network: of Python, pip, Node (`getaddrinfo EAI_AGAIN registry…`), Go (`dial tcp:
 lookup …: no such host`), uv (`the network was disabled`), curl and Git."""
 
+# Names of `CommandOutcome.limits_hit`, in words for the model
 _LIMITS: Final = {
     "wall": "the time was over",
     "cpu": "a process used too much processor time",

@@ -62,12 +62,13 @@ _USAGE_ERROR: Final = 4
 """Exit code of pytest for a wrong command line, such as an option of a plugin that is not installed."""
 _NO_TESTS: Final = 5
 """Exit code of pytest if no test was selected."""
+# Exit codes of the shell for a program that cannot be executed, or is not found
 _NOT_FOUND: Final = (126, 127)
 _OWN_RUNNERS: Final = ("pytest", "unittest")
 """Runners whose tests are reported by plugins of the sandbox, so that no other report of them counts."""
 _OUTCOMES: Final[tuple[TestOutcome, ...]] = ("passed", "failed", "error", "skipped")
 # `src/a.py:12:5: E501 Line too long`, `a.py:3: error: …`, `a.ts(3,4): error`
-_PLACE: Final = re.compile(r"(?<=[\w)])[:(]\d+(?:[:,]\d+)?\)?(?=:)")
+_POSITION: Final = re.compile(r"(?<=[\w)])[:(]\d+(?:[:,]\d+)?\)?(?=:)")
 
 
 class ProjectTests:
@@ -162,8 +163,8 @@ class ProjectTests:
         paths = [file.path for file in changed if is_test_path(file.path)]
         if not paths:
             return
-        async with self._workspaces.copy(source) as other:
-            await run_to_end(partial(_copy_files, other, folder, paths))
+        async with self._workspaces.copy(source) as source_folder:
+            await run_to_end(partial(_copy_files, source_folder, folder, paths))
 
     async def _describe(
         self,
@@ -178,7 +179,7 @@ class ProjectTests:
         failed = [test for test in tests if test.outcome in ("failed", "error")]
         others = [test for test in tests if test.outcome not in ("failed", "error")]
         error = parsed.error or _find_error(plan, outcome, parsed.tests, tests, request.ids)
-        lost, kept = await self._compare(request, tests)
+        lost, still_passing = await self._compare(request, tests)
         counts = Counter(test.outcome for test in tests)
         notes = [*([note] if note else []), *parsed.notes, *_list_notes(plan, outcome, failed)]
         summary = _summarize(counts, error, outcome)
@@ -193,7 +194,7 @@ class ProjectTests:
             passed_digest=await self._save(request, passed) if passed else "",
             lost=tuple(lost[:MAX_LOST]),
             lost_count=len(lost),
-            kept=kept,
+            kept=still_passing,
             notes=tuple(notes),
             observation=ActionResult(
                 text=_show_tests(summary, failed, outcome, error, notes),
@@ -222,8 +223,8 @@ class ProjectTests:
         missing = "it passed before, and was not run now"
         lost = [by_id.get(name) or ProjectTest(id=name, outcome="error", message=missing) for name in earlier]
         lost = [test for test in lost if test.outcome in ("failed", "error")]
-        kept = sum(1 for name in earlier if name in by_id and by_id[name].outcome == "passed")
-        return lost, kept
+        still_passing = sum(1 for name in earlier if name in by_id and by_id[name].outcome == "passed")
+        return lost, still_passing
 
 
 def _read_scripts(folder: Path) -> dict[str, str]:
@@ -254,9 +255,15 @@ def _parse(plan: TestPlan, outcome: CommandOutcome, secret: str) -> ParsedReport
     if plan.runner in parsers:
         text = outcome.files.get(OUTPUT_NAME, b"").decode(errors="replace")
         reports.append(parsers[plan.runner](text))
-    named = {"jest.json": parse_jest_report, "vitest.json": parse_jest_report, "mocha.json": parse_mocha_report}
+    json_parsers = {
+        "jest.json": parse_jest_report,
+        "vitest.json": parse_jest_report,
+        "mocha.json": parse_mocha_report,
+    }
     reports += [
-        parse(outcome.files[name].decode(errors="replace")) for name, parse in named.items() if name in outcome.files
+        parse(outcome.files[name].decode(errors="replace"))
+        for name, parse in json_parsers.items()
+        if name in outcome.files
     ]
     if plan.runner == "other" and not reports and "TAP version" in outcome.stdout:
         reports.append(parse_tap_report(outcome.stdout))
@@ -268,8 +275,8 @@ def _select(tests: Sequence[ProjectTest], ids: Sequence[str]) -> tuple[ProjectTe
     """Return the requested tests, by their ids or files, of a run of all."""
     if not ids:
         return tuple(tests)
-    wanted = set(ids)
-    return tuple(test for test in tests if test.id in wanted or test.path in wanted)
+    requested = set(ids)
+    return tuple(test for test in tests if test.id in requested or test.path in requested)
 
 
 def _lacks_plugin(plan: TestPlan, outcome: CommandOutcome) -> bool:
@@ -357,7 +364,7 @@ def describe_check(command: str, outcome: CommandOutcome) -> ProjectCheck:
     text = f"{outcome.stdout}\n{outcome.stderr}"
     if "No module named" in text and outcome.exit_code == 1 and not outcome.stdout.strip():
         return ProjectCheck(command=command, exit_code=outcome.exit_code, error=show_end(text)[-200:])
-    lines = [_PLACE.sub("", line.strip()) for line in text.splitlines()]
+    lines = [_POSITION.sub("", line.strip()) for line in text.splitlines()]
     return ProjectCheck(
         command=command,
         exit_code=outcome.exit_code,

@@ -13,6 +13,7 @@ from tenure.repositories.source_text import number_lines, read_text
 
 _MAX_LINE_CHARS: Final = 1_000
 """Length from which a line is cut; longer ones are generated."""
+# Signs of a pattern such as `src/**/*.py`; without one it names a folder
 _GLOB: Final = frozenset("*?[")
 
 
@@ -29,18 +30,18 @@ def show_lines(folder: Path, name: str, first: int, last: int | None) -> ActionR
     if first > total or (last is not None and last < first):
         text = f"{name} has {total:,} lines: there are no lines {first}–{last or 'end'}"
         return ActionResult(text=text, summary=f"read {name}: no such lines", failed=True)
-    shown: list[str] = []
+    shown_lines: list[str] = []
     room = MAX_OBSERVATION_CHARS - 200
     for line in lines[first - 1 : last]:
         cut = line if len(line) <= _MAX_LINE_CHARS else f"{line[:_MAX_LINE_CHARS]}… ({len(line):,} characters)"
         room -= len(cut) + 7
         if room < 0:
             break
-        shown.append(_escape(cut))
-    end = first + len(shown) - 1
+        shown_lines.append(_escape(cut))
+    end = first + len(shown_lines) - 1
     more = f"; lines {end + 1}–{min(last or total, total)} did not fit" if end < min(last or total, total) else ""
     head = f"{name}, lines {first}–{end} of {total:,}{more}"
-    return ActionResult(text=f"{head}\n{number_lines(shown, first)}", summary=f"read {name}:{first}–{end}")
+    return ActionResult(text=f"{head}\n{number_lines(shown_lines, first)}", summary=f"read {name}:{first}–{end}")
 
 
 def list_files(git: Git, pattern: str) -> ActionResult:
@@ -49,28 +50,28 @@ def list_files(git: Git, pattern: str) -> ActionResult:
     pattern = pattern.strip().removeprefix("./")
     name = pattern or "top folder"
     if _GLOB.isdisjoint(pattern):
-        shown = _list_folder(paths, pattern.rstrip("/"))
+        entries = _list_folder(paths, pattern.rstrip("/"))
     else:
         try:
-            shown = match_paths(paths, pattern)
+            entries = match_paths(paths, pattern)
         except FileRefused:
-            shown = []
-    if not shown:
+            entries = []
+    if not entries:
         return ActionResult(text=f"no file matches {name}", summary=f"list {name}: nothing", failed=True)
     fitting: list[str] = []
     room = MAX_OBSERVATION_CHARS - 200
-    for line in map(_escape, shown):
+    for line in map(_escape, entries):
         room -= len(line) + 1
         if room < 0:
             break
         fitting.append(line)
     more = (
-        f"\n… {len(shown) - len(fitting):,} more: name a folder or a narrower pattern"
-        if len(fitting) < len(shown)
+        f"\n… {len(entries) - len(fitting):,} more: name a folder or a narrower pattern"
+        if len(fitting) < len(entries)
         else ""
     )
-    text = "\n".join((f"{name}: {len(shown):,} entries", *fitting)) + more
-    return ActionResult(text=text, summary=f"list {name}: {len(shown):,} entries")
+    text = "\n".join((f"{name}: {len(entries):,} entries", *fitting)) + more
+    return ActionResult(text=text, summary=f"list {name}: {len(entries):,} entries")
 
 
 def list_paths(git: Git) -> list[str]:

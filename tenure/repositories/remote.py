@@ -97,15 +97,15 @@ def fetch_commit(git: Git, url: CanonicalUrl, addresses: tuple[str, ...], revisi
 
 def _translate(error: GitFailed, url: CanonicalUrl, revision: str) -> RepositoryRefused | RepositoryUnavailable:
     """Return the error for a person; the server's own words are not repeated."""
-    said = error.output.casefold()
+    text = error.output.casefold()
     name = f"{url.origin}{url.target}"
-    if "couldn't find remote ref" in said or "not our ref" in said or "unadvertised object" in said:
+    if "couldn't find remote ref" in text or "not our ref" in text or "unadvertised object" in text:
         return RepositoryRefused(f"{name} has no revision {revision!r}")
-    if "file size limit" in said or "file too large" in said or "signal 25" in said:
+    if "file size limit" in text or "file too large" in text or "signal 25" in text:
         return RepositoryRefused(f"{name} is larger than {MAX_FETCHED_BYTES / 1e9:.1f} GB")
-    if "not found" in said or "could not read username" in said or "authentication failed" in said or "403" in said:
+    if "not found" in text or "could not read username" in text or "authentication failed" in text or "403" in text:
         return RepositoryRefused(f"{name} is no public repository: clone it and name the folder")
-    if "redirect" in said or "301" in said or "302" in said:
+    if "redirect" in text or "301" in text or "302" in text:
         return RepositoryRefused(f"{name} redirects to another address: name that one")
     return RepositoryUnavailable(f"{name} cannot be fetched: {error.complaint}")
 

@@ -155,12 +155,12 @@ def _find_newlines(text: str, start: int) -> tuple[int, ...]:
 
 def _suggest(folder: Path, name: str) -> str:
     """Return files of the same name elsewhere, for the message about a missing file."""
-    wanted = name.rpartition("/")[2]
-    found = []
+    file_name = name.rpartition("/")[2]
+    candidates = []
     for current, folders, files in os.walk(folder):
         folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
-        if wanted in files:
-            found.append(str(Path(current, wanted).relative_to(folder)))
-        if len(found) == 3:
+        if file_name in files:
+            candidates.append(str(Path(current, file_name).relative_to(folder)))
+        if len(candidates) == 3:
             break
-    return f"; there is {', '.join(found)}" if found else ""
+    return f"; there is {', '.join(candidates)}" if candidates else ""

@@ -17,6 +17,7 @@ from tenure.repositories.errors import RepositoryRefused, RepositoryUnavailable
 from tenure.repositories.git import Git, GitFailed, initialize, show_paths, split_records
 
 MAX_ALTERNATES: Final = 20
+# The note on uncommitted changes is not worth a longer wait
 _STATUS_SECONDS: Final = 20.0
 _MAX_POINTER_BYTES: Final = 4_096
 """Maximum size of the small files that lead to other folders; a path has at most 4,096 bytes."""
@@ -85,34 +86,34 @@ def locate_repository(path: Path) -> LocalRepository:
 
 
 @contextmanager
-def open_source(found: LocalRepository, check: FolderCheck) -> Iterator[Git]:
+def open_source(repository: LocalRepository, check: FolderCheck) -> Iterator[Git]:
     """Yield a folder of Git that reads a repository without its configuration.
 
     Raises:
         RepositoryRefused: it needs a folder that may not be read, or links to files elsewhere.
     """
-    for folder in found.outside:
+    for folder in repository.outside:
         check(folder)
-    objects = found.common_folder / "objects"
+    objects = repository.common_folder / "objects"
     if objects.is_symlink():
         check(objects.resolve())
-    for folder in (objects, *found.alternates):
+    for folder in (objects, *repository.alternates):
         _refuse_links(folder)
-    with TemporaryDirectory(prefix="tenure-git-") as place:
-        folder = Path(place)
-        git = initialize(folder, found.object_format)
+    with TemporaryDirectory(prefix="tenure-git-") as temporary:
+        folder = Path(temporary)
+        git = initialize(folder, repository.object_format)
         for name, origin in (
-            ("HEAD", found.git_folder / "HEAD"),
-            ("packed-refs", found.common_folder / "packed-refs"),
-            ("shallow", found.common_folder / "shallow"),
+            ("HEAD", repository.git_folder / "HEAD"),
+            ("packed-refs", repository.common_folder / "packed-refs"),
+            ("shallow", repository.common_folder / "shallow"),
         ):
             if origin.is_file() and not origin.is_symlink():
                 (folder / name).write_bytes(origin.read_bytes())
         for name in ("tags", "heads"):
             (folder / "refs" / name).rmdir()
         (folder / "refs").rmdir()
-        (folder / "refs").symlink_to(found.common_folder / "refs")
-        yield Git(folder, git.objects, (objects, *found.alternates))
+        (folder / "refs").symlink_to(repository.common_folder / "refs")
+        yield Git(folder, git.objects, (objects, *repository.alternates))
 
 
 def resolve_revision(git: Git, revision: str, name: str) -> str:
@@ -133,17 +134,17 @@ def resolve_revision(git: Git, revision: str, name: str) -> str:
     raise RepositoryRefused(f"{name} has no revision {revision!r}") from None
 
 
-def find_uncommitted(found: LocalRepository, source: Git) -> tuple[str, ...]:
+def find_uncommitted(repository: LocalRepository, source: Git) -> tuple[str, ...]:
     """Return a note about changes of the working copy that are not committed, or none."""
-    listed = found.git_folder / "index"
-    if found.is_bare or not listed.is_file() or listed.is_symlink():
+    listed = repository.git_folder / "index"
+    if repository.is_bare or not listed.is_file() or listed.is_symlink():
         return ()
     index = source.folder / "index"
     index.write_bytes(listed.read_bytes())
     # Git compares contents of files that are as young as the index.
     status = listed.stat()
     os.utime(index, ns=(status.st_atime_ns, status.st_mtime_ns))
-    git = source.place(index=index, work_tree=found.top)
+    git = source.bind(index=index, work_tree=repository.top)
     try:
         output = git.run(
             "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all", seconds=_STATUS_SECONDS
@@ -168,7 +169,7 @@ def _follow_pointer(file: Path, prefix: str) -> Path:
 
 def _list_alternates(objects: Path) -> Iterator[Path]:
     """Yield the folders of objects that a repository borrows, and those that they borrow."""
-    found, open_folders = {objects.resolve()}, [objects]
+    known_folders, open_folders = {objects.resolve()}, [objects]
     while open_folders:
         folder = open_folders.pop()
         listed = folder / "info" / "alternates"
@@ -179,11 +180,11 @@ def _list_alternates(objects: Path) -> Iterator[Path]:
             if not text or text.startswith("#"):
                 continue
             borrowed = (folder / text.strip('"')).resolve()
-            if borrowed in found or not borrowed.is_dir():
+            if borrowed in known_folders or not borrowed.is_dir():
                 continue
-            if len(found) > MAX_ALTERNATES:
+            if len(known_folders) > MAX_ALTERNATES:
                 raise RepositoryRefused(f"{objects} borrows from more than {MAX_ALTERNATES} repositories")
-            found.add(borrowed)
+            known_folders.add(borrowed)
             open_folders.append(borrowed)
             yield borrowed
 

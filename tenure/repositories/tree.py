@@ -19,6 +19,7 @@ MAX_TEXT_BYTES: Final = 1_000_000
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 _POINTER_BYTES: Final = range(100, 1024)
 """Sizes of pointers to files in LFS; the specification permits at most 1,023 bytes."""
+# Modes of `git ls-tree`
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
 
@@ -135,8 +136,8 @@ def summarize_tree(git: Git, commit: str, entries: Sequence[TreeEntry]) -> TreeS
     notes = []
     if large:
         notes.append(f"files over {MAX_TEXT_BYTES // 1_000_000} MB, not read or changed: {show_paths(large)}")
-    if other := [path for path in binary if path not in large]:
-        notes.append(f"binary files, not read: {show_paths(other)}")
+    if unread := [path for path in binary if path not in large]:
+        notes.append(f"binary files, not read: {show_paths(unread)}")
     if links:
         notes.append(f"symbolic links, kept and not followed: {show_paths(links)}")
     return TreeSummary(len(files), sum(sizes.values()), tuple(name for name, _ in lines.most_common()), tuple(notes))
@@ -144,16 +145,16 @@ def summarize_tree(git: Git, commit: str, entries: Sequence[TreeEntry]) -> TreeS
 
 def read_objects(git: Git, ids: Iterable[str]) -> list[bytes]:
     """Return the contents of objects, read by one process."""
-    wanted = list(ids)
-    if not wanted:
+    object_ids = list(ids)
+    if not object_ids:
         return []
-    output = git.run("cat-file", "--batch", "--buffer", data="".join(f"{one}\n" for one in wanted).encode())
+    output = git.run("cat-file", "--batch", "--buffer", data="".join(f"{name}\n" for name in object_ids).encode())
     contents, at = [], 0
-    for one in wanted:
+    for name in object_ids:
         end = output.index(b"\n", at)
         fields = output[at:end].split()
         if len(fields) != 3:
-            raise RepositoryRefused(f"object {one} is missing: the repository is damaged")
+            raise RepositoryRefused(f"object {name} is missing: the repository is damaged")
         at = end + 1 + int(fields[2]) + 1
         contents.append(output[end + 1 : at - 1])
     return contents

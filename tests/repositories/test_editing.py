@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def git(folder: Path) -> Git:
-    return initialize(folder.parent / "git").place(index=folder.parent / "index", work_tree=folder)
+    return initialize(folder.parent / "git").bind(index=folder.parent / "index", work_tree=folder)
 
 
 def edit(path: str, *pairs: tuple[str, str]) -> FileEdit:

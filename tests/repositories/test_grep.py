@@ -19,7 +19,7 @@ def git(tmp_path: Path) -> Git:
     (files / "y.py").write_text("run()\nabc\nrun()\n")
     (files / "z.bin").write_bytes(b"run\0")
     (files / "link.py").symlink_to("/etc/passwd")
-    git = initialize(tmp_path / "git").place(index=tmp_path / "index", work_tree=files)
+    git = initialize(tmp_path / "git").bind(index=tmp_path / "index", work_tree=files)
     git.run("add", "--all")
     return git
 

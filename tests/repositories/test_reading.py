@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def git(folder: Path) -> Git:
-    return initialize(folder.parent / "git").place(index=folder.parent / "index", work_tree=folder)
+    return initialize(folder.parent / "git").bind(index=folder.parent / "index", work_tree=folder)
 
 
 def test_lines_have_their_numbers(folder: Path) -> None:

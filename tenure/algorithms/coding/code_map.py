@@ -28,6 +28,7 @@ _TEST_WEIGHT: Final = 0.2
 """Weight of the references of a test, and of its symbols: a task concerns the code that it tests."""
 _EVEN_START: Final = 0.1
 """Share of the walk that starts at any file, so that the map of a task without known words shows the main files."""
+# `Fix` and `parse_header` of `Fix a parse_header in v2`
 _WORD: Final = re.compile(r"[^\W\d]\w{2,}")
 _MAX_FILE_SYMBOLS: Final = 25
 _MIN_WORD_CHARACTERS: Final = 4
@@ -70,17 +71,17 @@ def rank_symbols(
     links: dict[str, dict[str, float]] = {}
     received: defaultdict[tuple[str, str], float] = defaultdict(float)
     for file in files:
-        own: defaultdict[str, float] = defaultdict(float)
+        outgoing: defaultdict[str, float] = defaultdict(float)
         trust = _TEST_WEIGHT if is_test_path(file.path) else 1.0
         for name, count in file.references:
-            places = defined.get(name, ())
-            if not places or len(places) > _MAX_DEFINING_FILES or file.path in places:
+            definers = defined.get(name, ())
+            if not definers or len(definers) > _MAX_DEFINING_FILES or file.path in definers:
                 continue
-            weight = trust * _weigh_name(name, mentioned) * math.sqrt(count) / len(places)
-            for path in places:
-                own[path] += weight
+            weight = trust * _weigh_name(name, mentioned) * math.sqrt(count) / len(definers)
+            for path in definers:
+                outgoing[path] += weight
                 received[path, name] += weight
-        links[file.path] = own
+        links[file.path] = outgoing
     total = sum(start.values())
     even = _EVEN_START / max(len(files), 1) if total > 0 else 1.0
     restart = {
@@ -137,20 +138,20 @@ def _render_file(
     file: MapFile, ranks: Mapping[tuple[str, str], float], room: int, count_tokens: Callable[[str], int]
 ) -> str:
     """Return a file with its highest ranked symbols, in the order of the text, in at most this number of tokens."""
-    named = [symbol for symbol in file.symbols if symbol.kind != "variable" or symbol.name.isupper()]
-    best = sorted(named, key=lambda symbol: (-ranks[file.path, symbol.qualified_name], symbol.first))
+    symbols = [symbol for symbol in file.symbols if symbol.kind != "variable" or symbol.name.isupper()]
+    best = sorted(symbols, key=lambda symbol: (-ranks[file.path, symbol.qualified_name], symbol.first))
     chosen: list[tuple[int, str]] = []
-    shown: set[str] = set()
+    seen_lines: set[str] = set()
     room -= count_tokens(file.path)
     for symbol in best[:_MAX_FILE_SYMBOLS]:
         line = f"  {symbol.first}: {'  ' * symbol.depth}{symbol.signature}"
         room -= count_tokens(line)
         if room < 0:
             break
-        if line not in shown:
-            shown.add(line)
+        if line not in seen_lines:
+            seen_lines.add(line)
             chosen.append((symbol.first, line))
-    left = len(named) - len(chosen)
+    left = len(symbols) - len(chosen)
     more = f" ({left} more symbols)" if left else ""
     return "\n".join((f"{file.path}{more}", *(line for _, line in sorted(chosen))))
 

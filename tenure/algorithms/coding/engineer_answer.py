@@ -33,6 +33,7 @@ _KEYWORDS: Final[Mapping[str, EngineerActionKind]] = {
 }
 # "READ src/a.py 1-20", "- `READ src/a.py`", "**DONE**", "RUN: make"; not "READING the file".
 _ACTION = re.compile(rf"\s{{0,3}}(?:[-*]\s+)?(`?|\*\*)({'|'.join(_KEYWORDS)})((?:`|\*\*)?)(:?)(\s.*|)")
+# `<<<<<<< SEARCH`, `<<<<<<<<<`
 _OPENING = re.compile(r"\s{0,3}(<{7,})\s*\w*\s*")
 # "```", "```python", "~~~"
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})[\w+.-]*\s*")
@@ -42,6 +43,7 @@ _RANGE = re.compile(r"(.+?)(?::|,?\s+(?:lines?\s+)?L?)(\d{1,7})(?:\s*(?:-|to|,|:
 _IN_FILES = re.compile(r"(.+?)\s+in\s+(\S*[*/.]\S*)")
 # "cat > a.py <<'EOF'", "python - <<EOF"
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+# `CAUSE: …`, `- **CHANGE:** …`
 _LABEL = re.compile(r"\s{0,3}(?:[-*]\s+)?\*{0,2}(CAUSE|CHANGE|MESSAGE)\*{0,2}:\*{0,2}\s*(.*)")
 
 
@@ -76,11 +78,11 @@ def describe_action(action: EngineerAction) -> str:
 
 def _find_action(line: str) -> tuple[str, str] | None:
     """Return the keyword and the subject of a line that begins an action, or None."""
-    found = _ACTION.fullmatch(line)
-    if found is None:
+    match = _ACTION.fullmatch(line)
+    if match is None:
         return None
-    opening, keyword, closing, colon, rest = found.groups()
-    subject = rest.strip()
+    opening, keyword, closing, colon, arguments = match.groups()
+    subject = arguments.strip()
     if opening and not closing:
         subject = subject.removesuffix(opening).strip()
     if keyword == "DONE":  # "DONE with the first part" is a sentence
@@ -97,10 +99,10 @@ class _ActionReader:
 
     def read_all(self) -> Iterator[EngineerAction]:
         while self._position < len(self._lines):
-            found = _find_action(self._lines[self._position])
+            action = _find_action(self._lines[self._position])
             self._position += 1
-            if found:
-                keyword, subject = found
+            if action:
+                keyword, subject = action
                 try:
                     yield self._read_action(_KEYWORDS[keyword], subject)
                 except ValueError as error:
@@ -116,8 +118,8 @@ class _ActionReader:
             case "read":
                 return _parse_range(subject)
             case "search" | "grep" | "symbol":
-                found = _IN_FILES.fullmatch(subject)
-                query, pattern = (found[1], found[2]) if found else (subject, "")
+                match = _IN_FILES.fullmatch(subject)
+                query, pattern = (match[1], match[2]) if match else (subject, "")
                 return EngineerAction(kind=kind, subject=_unquote(query), pattern=pattern)
             case "edit":
                 replacements = tuple(self._read_replacements())
@@ -228,13 +230,13 @@ class _ActionReader:
         parts: dict[str, list[str]] = {"CHANGE": [subject] if subject else []}
         label = "CHANGE"
         for line in self._lines[self._position :]:
-            found = _LABEL.fullmatch(line)
-            if found:
-                label, line = found[1], found[2]
+            match = _LABEL.fullmatch(line)
+            if match:
+                label, line = match[1], match[2]
             if not _FENCE.fullmatch(line):
                 parts.setdefault(label, []).append(line)
         self._position = len(self._lines)
-        texts = {name: "\n".join(written).strip() for name, written in parts.items()}
+        texts = {name: "\n".join(lines).strip() for name, lines in parts.items()}
         return EngineerAction(
             kind="done",
             cause=texts.get("CAUSE", ""),
@@ -252,13 +254,13 @@ class _ActionReader:
 
 def _parse_range(subject: str) -> EngineerAction:
     """Return the action that reads a file, or lines of it."""
-    found = _RANGE.fullmatch(subject)
-    if found is None:
+    match = _RANGE.fullmatch(subject)
+    if match is None:
         return EngineerAction(kind="read", subject=_unquote(subject))
-    first, last = max(1, int(found[2])), int(found[3]) if found[3] else None
+    first, last = max(1, int(match[2])), int(match[3]) if match[3] else None
     if last is not None and last < first:
         raise ValueError(f"the last line {last} is before the first line {first}")
-    return EngineerAction(kind="read", subject=_unquote(found[1]), first=first, last=last)
+    return EngineerAction(kind="read", subject=_unquote(match[1]), first=first, last=last)
 
 
 def _is_unfinished(command: str) -> bool:

@@ -29,10 +29,10 @@ MAX_THOUGHT_IN_SUMMARY: Final = 300
 def limit_results(texts: Sequence[str], limit: int = MAX_RESULT_CHARACTERS) -> tuple[str, ...]:
     """Return texts that together are within a limit: short ones as they are, the middle of long ones left out."""
     left, allowed = limit, dict[int, int]()
-    for rest, index in zip(
+    for remaining_texts, index in zip(
         range(len(texts), 0, -1), sorted(range(len(texts)), key=lambda n: len(texts[n])), strict=True
     ):
-        allowed[index] = min(len(texts[index]), left // rest)
+        allowed[index] = min(len(texts[index]), left // remaining_texts)
         left -= allowed[index]
     return tuple(_leave_out_middle(text, allowed[n]) for n, text in enumerate(texts))
 
@@ -67,13 +67,13 @@ def compact_turns(
     """
     if estimate_tokens(summary) + sum(map(_estimate_turn, turns)) <= max_tokens:
         return summary, tuple(turns)
-    kept, size = 1, _estimate_turn(turns[-1])
-    while kept < len(turns) and size + _estimate_turn(turns[-kept - 1]) <= RECENT_TOKENS:
-        kept += 1
-        size += _estimate_turn(turns[-kept])
-    old = turns[: len(turns) - kept]
+    recent, size = 1, _estimate_turn(turns[-1])
+    while recent < len(turns) and size + _estimate_turn(turns[-recent - 1]) <= RECENT_TOKENS:
+        recent += 1
+        size += _estimate_turn(turns[-recent])
+    old = turns[: len(turns) - recent]
     lines = "\n".join(filter(None, (summary, *(turn.summary for turn in old))))
-    return _leave_out_middle(lines, 4 * RECENT_TOKENS), tuple(turns[-kept:])
+    return _leave_out_middle(lines, 4 * RECENT_TOKENS), tuple(turns[-recent:])
 
 
 def _estimate_turn(turn: ConversationTurn) -> int:

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+# `parse_HTTPHeader`, `a1` and `__init__`; not `x` or `12`
 _IDENTIFIER: Final = re.compile(r"[^\W\d_]\w+|_+[^\W\d_]\w*")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 """Part of an identifier: `parse`, `HTTP` and `Header` of `parse_HTTPHeader`."""
@@ -15,9 +16,9 @@ MAX_IDENTIFIER_CHARACTERS: Final = 60
 def _expand(identifier: str) -> str:
     """Return an identifier in lower case, followed by its parts if it has several."""
     parts = [part for part in _PART.findall(identifier) if len(part) > 1]
-    whole = identifier.strip("_").lower()
+    lowered = identifier.strip("_").lower()
     joined = " ".join(parts).lower()
-    return whole if joined == whole or not joined else f"{whole} {joined}"
+    return lowered if joined == lowered or not joined else f"{lowered} {joined}"
 
 
 def split_identifiers(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 # "a\n" and, at the end of a text without a line feed, "b".
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+# Git's note on a text without a line feed at its end
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 _EMPTY_BLOB = "e69de29"
 """Beginning of the hash of an empty file, without which `git apply` refuses a file that has no lines."""

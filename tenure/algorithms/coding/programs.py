@@ -21,6 +21,7 @@ MAX_FAILURES = 12
 MAX_OUTPUT_LENGTH = 4_000
 """Maximum characters of an output or a trace."""
 
+# `src/a.b.py`; not `../a`, `.env` or `a b.py`
 _PATH = re.compile(r"\w[\w-]*(?:[./]\w[\w-]*)*")
 _SUFFIXES: Final[Mapping[Language, tuple[str, ...]]] = {
     "python": (".py",),
@@ -47,7 +48,9 @@ def format_command(entry: str, arguments: Sequence[str]) -> str:
 
 MIN_TITLE_CHARACTERS = 40
 """Length from which the title of a program ends with the first clause of its request."""
+# `, ` in `Write a tool, then …`, ` (`
 _CLAUSE_END = re.compile(r"[,;:.]\s|\s\(|\n")
+# `a.py`, `f()` and `snake_case`, which keep their case at the beginning of a title; not `Write`
 _NAME_MARK = re.compile(r"\w[._(]\w|\(\)")
 
 
@@ -57,8 +60,8 @@ def format_title(request: str) -> str:
     clause = request[: next(ends, len(request))]
     title = format_heading(clause)
     first = title.split()[0] if title.split() else ""
-    written = next((word for word in clause.split() if word.lower() == first.lower()), first)
-    return f"{written}{title[len(first) :]}" if _NAME_MARK.search(written) else title
+    original_word = next((word for word in clause.split() if word.lower() == first.lower()), first)
+    return f"{original_word}{title[len(first) :]}" if _NAME_MARK.search(original_word) else title
 
 
 def is_test_file(path: str) -> bool:
@@ -251,7 +254,10 @@ def summarize_attempts(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
         attempt
         if attempt is best
         else attempt.model_copy(
-            update={**removed, "failures": tuple(one.model_copy(update={"trace": ""}) for one in attempt.failures[:4])}
+            update={
+                **removed,
+                "failures": tuple(item.model_copy(update={"trace": ""}) for item in attempt.failures[:4]),
+            }
         )
         for attempt in attempts
     )

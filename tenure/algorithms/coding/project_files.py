@@ -100,7 +100,7 @@ def find_project(files: Mapping[str, str], paths: Sequence[str]) -> ProjectFacts
     return facts
 
 
-def list_wanted_files(paths: Iterable[str]) -> list[str]:
+def list_manifests(paths: Iterable[str]) -> list[str]:
     """Return the paths of the files that `find_project` reads."""
     return [path for path in paths if path in MANIFESTS or _REQUIREMENTS.fullmatch(path.lower())]
 
@@ -133,14 +133,14 @@ def _find_python(files: Mapping[str, str], paths: Sequence[str]) -> ProjectFacts
         extra = _find_pytest_plugins(files)
         arguments += [name for name in ("pytest", *extra) if name not in map(normalize_name, names)]
         names += ["pytest", *extra]
-    own = normalize_name(manifest.name)
-    wanted = tuple(
-        dict.fromkeys(name for name in map(normalize_name, names) if name and name != own and not _is_tool(name))
+    package = normalize_name(manifest.name)
+    requirements = tuple(
+        dict.fromkeys(name for name in map(normalize_name, names) if name and name != package and not _is_tool(name))
     )
     return ProjectFacts(
         ecosystem="python",
         steps=_list_python_steps(files, arguments),
-        requirements=wanted,
+        requirements=requirements,
         is_linkable=manifest.is_linkable,
         test=test,
         checks=_find_python_checks(files),
@@ -195,9 +195,9 @@ class _PythonManifest:
     @property
     def version(self) -> str:
         """Declared version; empty if the build finds it out."""
-        found = self._table.get("version") or self._poetry.get("version") or self._setup.get("version")
-        found = found or self._config.get("metadata", {}).get("version", "")
-        return found if isinstance(found, str) and re.fullmatch(r"[\w.!+-]+", found) else ""
+        version = self._table.get("version") or self._poetry.get("version") or self._setup.get("version")
+        version = version or self._config.get("metadata", {}).get("version", "")
+        return version if isinstance(version, str) and re.fullmatch(r"[\w.!+-]+", version) else ""
 
     @property
     def entry_points(self) -> dict[str, dict[str, str]]:
@@ -234,45 +234,45 @@ class _PythonManifest:
     @property
     def requirements(self) -> list[str]:
         """Packages that the project and its tests need."""
-        found = [*_get_texts(self._table, "dependencies"), *_get_texts(self._setup, "install_requires")]
-        found += self._config.get("options", {}).get("install_requires", "").split("\n")
-        found += [name for name in _get_table(self._poetry, "dependencies") if name != "python"]
+        requirements = [*_get_texts(self._table, "dependencies"), *_get_texts(self._setup, "install_requires")]
+        requirements += self._config.get("options", {}).get("install_requires", "").split("\n")
+        requirements += [name for name in _get_table(self._poetry, "dependencies") if name != "python"]
         extras = self._extras
         for name in self._choose(extras):
-            found += extras[name]
-        return [*found, *self._test_requirements]
+            requirements += extras[name]
+        return [*requirements, *self._test_requirements]
 
     @property
     def _extras(self) -> dict[str, list[str]]:
         table = _get_table(self._table, "optional-dependencies") or _get_table(self._setup, "extras_require")
-        found = {name: _get_texts(table, name) for name in table}
-        found |= {name: text.split("\n") for name, text in self._config.get("options.extras_require", {}).items()}
-        found |= {
+        extras = {name: _get_texts(table, name) for name in table}
+        extras |= {name: text.split("\n") for name, text in self._config.get("options.extras_require", {}).items()}
+        extras |= {
             name: _get_texts(_get_table(self._poetry, "extras"), name) for name in _get_table(self._poetry, "extras")
         }
-        return found
+        return extras
 
     @staticmethod
     def _choose(names: Iterable[str]) -> list[str]:
         """Return the extras or groups for tests, else those for development."""
-        known = {name.lower(): name for name in names}
-        return [known[name] for name in _TEST_EXTRAS if name in known] or [
-            known[name] for name in _DEV_EXTRAS if name in known
+        by_lower_name = {name.lower(): name for name in names}
+        return [by_lower_name[name] for name in _TEST_EXTRAS if name in by_lower_name] or [
+            by_lower_name[name] for name in _DEV_EXTRAS if name in by_lower_name
         ]
 
     @property
     def _test_requirements(self) -> list[str]:
         """Packages of groups and of the declarations for tests, which are no part of an installed project."""
-        found = [*_get_texts(self._setup, "tests_require")]
+        requirements = [*_get_texts(self._setup, "tests_require")]
         chosen = [name for name in ("test", "tests", "testing", "dev") if name in self._groups]
         for name in chosen:
-            found += self._groups[name]
+            requirements += self._groups[name]
         for group_name, group in _get_table(self._poetry, "group").items():
             if group_name in ("test", "tests", "testing", "dev") and isinstance(group, dict):
-                found += list(_get_table(group, "dependencies"))
-        found += _get_table(self._poetry, "dev-dependencies")
+                requirements += list(_get_table(group, "dependencies"))
+        requirements += _get_table(self._poetry, "dev-dependencies")
         tox = self._tox.get("testenv", {}).get("deps", "").split("\n")
-        return [*found, *(match[1] for line in tox if (match := _TOX_DEPENDENCY.fullmatch(line.strip())))]
+        return [*requirements, *(match[1] for line in tox if (match := _TOX_DEPENDENCY.fullmatch(line.strip())))]
 
     def list_arguments(self) -> list[str]:
         """Return pip's arguments for the project and what its tests need."""
@@ -293,15 +293,15 @@ def _is_entry(name: str, target: Any) -> bool:
 def _expand_groups(table: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the requirements of each dependency group with those of the groups that it includes."""
 
-    def expand(name: str, seen: frozenset[str]) -> list[str]:
+    def expand(name: str, parents: frozenset[str]) -> list[str]:
         entries = table.get(name, [])
-        found: list[str] = []
-        for entry in entries if isinstance(entries, list) and name not in seen else []:
+        requirements: list[str] = []
+        for entry in entries if isinstance(entries, list) and name not in parents else []:
             if isinstance(entry, str):
-                found.append(entry)
+                requirements.append(entry)
             elif isinstance(entry, dict):
-                found += expand(str(entry.get("include-group", "")), seen | {name})
-        return found
+                requirements += expand(str(entry.get("include-group", "")), parents | {name})
+        return requirements
 
     return {name: expand(name, frozenset()) for name in table}
 
@@ -350,27 +350,27 @@ def _parse_ini(text: str) -> dict[str, dict[str, str]]:
 
 
 def _get_table(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = table.get(name)
-    return found if isinstance(found, dict) else {}
+    value = table.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _get_texts(table: Mapping[str, Any], name: str) -> list[str]:
-    found = table.get(name)
-    found = [found] if isinstance(found, str) else found
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list | tuple) else []
+    value = table.get(name)
+    value = [value] if isinstance(value, str) else value
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list | tuple) else []
 
 
 def _read_pytest_configuration(files: Mapping[str, str]) -> str:
     """Return the text of pytest's configuration; empty if there is none."""
     tables = _get_table(_parse_toml(files.get("pyproject.toml", "")), "tool")
-    found = [files.get(name, "") for name in ("pytest.ini", ".pytest.ini")]
+    texts = [files.get(name, "") for name in ("pytest.ini", ".pytest.ini")]
     if "pytest" in tables:
         options = _get_table(_get_table(tables, "pytest"), "ini_options") or _get_table(tables, "pytest")
-        found.append("\n".join(f"{name} = {_show(value)}" for name, value in options.items()))
+        texts.append("\n".join(f"{name} = {_show(value)}" for name, value in options.items()))
     for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
         options = _parse_ini(files.get(name, "")).get(section, {})
-        found.append("\n".join(f"{key} = {value}" for key, value in options.items()))
-    return "\n".join(text for text in found if text)
+        texts.append("\n".join(f"{key} = {value}" for key, value in options.items()))
+    return "\n".join(text for text in texts if text)
 
 
 def _show(value: Any) -> str:
@@ -395,16 +395,16 @@ def _choose_python_tests(files: Mapping[str, str], paths: Sequence[str], tests: 
 
 def _find_python_checks(files: Mapping[str, str]) -> tuple[str, ...]:
     tables = _get_table(_parse_toml(files.get("pyproject.toml", "")), "tool")
-    found = []
+    checks = []
     if "ruff" in tables or files.keys() & {"ruff.toml", ".ruff.toml"}:
-        found.append("python -m ruff check --no-cache --output-format=concise .")
+        checks.append("python -m ruff check --no-cache --output-format=concise .")
     sections = _parse_ini(files.get("setup.cfg", "")).keys() | _parse_ini(files.get("tox.ini", "")).keys()
     if ".flake8" in files or "flake8" in sections:
-        found.append("python -m flake8")
+        checks.append("python -m flake8")
     if "mypy" in tables or "mypy.ini" in files or "mypy" in sections:
         files_of_mypy = _get_table(tables, "mypy").keys() & {"files", "packages", "modules"}
-        found.append(f"python -m mypy --cache-dir=/box/tmp/mypy{'' if files_of_mypy else ' .'}")
-    return tuple(found)
+        checks.append(f"python -m mypy --cache-dir=/box/tmp/mypy{'' if files_of_mypy else ' .'}")
+    return tuple(checks)
 
 
 def guess_version(files: Mapping[str, str]) -> str:
@@ -427,7 +427,7 @@ def _find_node(files: Mapping[str, str], paths: Sequence[str]) -> ProjectFacts |
     scripts = _get_table(package, "scripts")
     needed = [name for kind in ("dependencies", "devDependencies") for name in _get_table(package, kind)]
     locks = [name for name in ("pnpm-lock.yaml", "package-lock.json", "npm-shrinkwrap.json") if name in files]
-    kept = shlex.join(["package.json", *locks, *([".npmrc"] if ".npmrc" in files else [])])
+    copied = shlex.join(["package.json", *locks, *([".npmrc"] if ".npmrc" in files else [])])
     if "pnpm-lock.yaml" in files:
         install = "pnpm install --frozen-lockfile --ignore-scripts=false"
     else:
@@ -437,7 +437,7 @@ def _find_node(files: Mapping[str, str], paths: Sequence[str]) -> ProjectFacts |
     return ProjectFacts(
         ecosystem="node",
         # Node finds packages in any folder above that of the project.
-        steps=(f"cp {kept} /environment/ && cd /environment && {install}",) if needed else (),
+        steps=(f"cp {copied} /environment/ && cd /environment && {install}",) if needed else (),
         requirements=tuple(needed),
         test="" if is_missing else "npm test --silent",
         checks=tuple(f"npm run --silent {name}" for name in ("lint", "typecheck") if name in scripts),

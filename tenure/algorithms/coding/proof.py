@@ -142,8 +142,8 @@ class _Comparison:
 
     def find_before(self, name: str) -> Behaviour:
         """Return how a test behaves before the change."""
-        found = self._before.find(name)
-        return "passing" if found == "unknown" and name in self._lost else found
+        behaviour = self._before.find(name)
+        return "passing" if behaviour == "unknown" and name in self._lost else behaviour
 
     def find_after(self, name: str) -> Behaviour:
         """Return how a test behaves after the change; the version of the commit decides if there are two."""
@@ -156,8 +156,8 @@ class _Comparison:
 
     def list_tests(self, before: Behaviour, after: Behaviour) -> list[ProjectTest]:
         """Return the tests that behave in a way before and in another one after."""
-        found = [name for name in self._names if self.find_before(name) == before and self.find_after(name) == after]
-        return [self._get_test(name, after) for name in found]
+        names = [name for name in self._names if self.find_before(name) == before and self.find_after(name) == after]
+        return [self._get_test(name, after) for name in names]
 
     def list_flaky(self) -> list[ProjectTest]:
         """Return the tests whose runs on one state differ."""
@@ -170,9 +170,9 @@ class _Comparison:
         The report of a whole suite names only some of the tests that pass, so a result may be unknown until the test
         is repeated.
         """
-        wanted = {"passing", "unknown"} if or_unknown else {"passing"}
+        accepted = {"passing", "unknown"} if or_unknown else {"passing"}
         names = [name for name in self._reproduced.names if self._reproduced.find(name) == "failing"]
-        return [name for name in names if self._after.find(name) in wanted]
+        return [name for name in names if self._after.find(name) in accepted]
 
     def list_new(self, after: Behaviour) -> list[ProjectTest]:
         """Return the tests that only the patch has, and that behave in a way."""
@@ -191,9 +191,9 @@ class _Comparison:
     def _get_test(self, name: str, after: Behaviour) -> ProjectTest:
         """Return a test with the message that concerns it: of the last failure, or of the failure that was fixed."""
         runs = [self._after, *([self._original] if self._original is not None else []), self._before]
-        known = [run.tests[name] for run in (reversed(runs) if after == "passing" else runs) if name in run.tests]
-        failed = [test for test in known if _is_failure(test)]
-        return (failed or known or [ProjectTest(id=name, outcome="error")])[0]
+        reported = [run.tests[name] for run in (reversed(runs) if after == "passing" else runs) if name in run.tests]
+        failed = [test for test in reported if _is_failure(test)]
+        return (failed or reported or [ProjectTest(id=name, outcome="error")])[0]
 
 
 def _is_failure(test: ProjectTest) -> bool:
@@ -280,13 +280,13 @@ def _subtract(lines: Sequence[str], known: Sequence[str]) -> list[str]:
     left: dict[str, int] = {}
     for line in known:
         left[line] = left.get(line, 0) + 1
-    found = []
+    new = []
     for line in lines:
         if left.get(line, 0):
             left[line] -= 1
         elif not _is_total(line):
-            found.append(line)
-    return found
+            new.append(line)
+    return new
 
 
 def _is_total(line: str) -> bool:
@@ -295,5 +295,5 @@ def _is_total(line: str) -> bool:
 
 
 def _show(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:5])
-    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown
+    listed = ", ".join(names[:5])
+    return f"{listed} and {len(names) - 5} more" if len(names) > 5 else listed

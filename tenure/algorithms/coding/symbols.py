@@ -17,7 +17,9 @@ _MIN_NAME_CHARACTERS: Final = 2
 _BLOCK: Final = "block"
 """Kind of a definition that is no symbol but contains some, such as `impl T` in Rust."""
 _CONTAINERS: Final = frozenset(("class", "interface", "struct", "enum", "trait", "namespace", "type", _BLOCK))
+# `Reader`, the last one of the receiver `(r *Reader)` in Go
 _NAME: Final = re.compile(r"[^\W\d]\w*")
+# `Box::run` in C++, `lib.run` in JavaScript
 _PATH: Final = re.compile(r"::|\.")
 
 
@@ -77,40 +79,40 @@ class _Definition(NamedTuple):
 
 def _find_definitions(syntax: SyntaxTree) -> dict[int, _Definition]:
     """Return the definitions by the offsets of their names."""
-    found: dict[int, _Definition] = {}
+    definitions: dict[int, _Definition] = {}
     for _, captures in QueryCursor(syntax.grammar.definitions).matches(syntax.root):
         [name] = captures.pop("name")
         [(kind, [node])] = captures.items()
         # Two patterns may match one name, such as a variable with a function as its value.
-        if kind != "variable" or name.start_byte not in found:
-            found[name.start_byte] = _Definition(node, name, kind)
-    return found
+        if kind != "variable" or name.start_byte not in definitions:
+            definitions[name.start_byte] = _Definition(node, name, kind)
+    return definitions
 
 
 def _list_symbols(syntax: SyntaxTree, definitions: Mapping[int, _Definition]) -> Iterator[CodeSymbol]:
     # The definitions around the current one, with the names below which their symbols are.
     around: list[tuple[int, str, str]] = []
     count = 0
-    for node, name, kind in sorted(definitions.values(), key=lambda one: (one.node.start_byte, -one.node.end_byte)):
+    for node, name, kind in sorted(definitions.values(), key=lambda item: (item.node.start_byte, -item.node.end_byte)):
         while around and around[-1][0] <= node.start_byte:
             around.pop()
         outer, outer_kind = (around[-1][1], around[-1][2]) if around else ("", "")
-        own = _decode(name)
+        own_name = _decode(name)
         if kind == "function" and outer_kind in _CONTAINERS - {"namespace"}:
             kind = "method"
-        parts = [part for part in _PATH.split(own) if part]
-        own = parts[-1] if parts else own
+        parts = [part for part in _PATH.split(own_name) if part]
+        own_name = parts[-1] if parts else own_name
         if kind == "method" and not outer and (receiver := node.child_by_field_name("receiver")):
-            parts = [*_NAME.findall(_decode(receiver))[-1:], own]
-        qualified = ".".join(filter(None, (outer, *(parts or [own]))))
+            parts = [*_NAME.findall(_decode(receiver))[-1:], own_name]
+        qualified = ".".join(filter(None, (outer, *(parts or [own_name]))))
         around.append((node.end_byte, qualified, kind))
-        if not own:
+        if not own_name:
             continue
         count += 1
         if count > MAX_SYMBOLS:
             return
         signature = _read_signature(syntax, node)
-        yield CodeSymbol(own, qualified, kind, signature, *find_lines_of(node), len(around) - 1)
+        yield CodeSymbol(own_name, qualified, kind, signature, *find_lines_of(node), len(around) - 1)
 
 
 def find_lines_of(node: Node) -> tuple[int, int]:

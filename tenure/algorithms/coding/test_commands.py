@@ -19,7 +19,9 @@ _PLUGINS: Final = "/in/tenure/sandbox/inside/plugins"
 _MAX_SHOWN_BYTES: Final = 60_000
 # Signs that a command is more than words: pipes, several commands, variables.
 _SHELL: Final = re.compile(r"[|&;<>$`\n(){}]")
+# `PYTHONPATH=src`; not `--x=1`
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=.*")
+# `python`, `/usr/bin/python3.11`; not `pypy`
 _PYTHON: Final = re.compile(r"(?:.*/)?python[\d.]*")
 _VALUED_OPTIONS: Final = frozenset("-c -p -m -k -n -o -W -r --rootdir --confcutdir --tb".split())
 
@@ -94,19 +96,19 @@ def _plan_pytest(command: str, assignments: list[str], words: list[str], ids: Se
 
 def _keep_options(words: Sequence[str]) -> list[str]:
     """Return the options among the words of a command, with their values and without files."""
-    kept: list[str] = []
+    options: list[str] = []
     is_value = False
     for word in words:
         if is_value or word.startswith("-"):
-            kept.append(word)
+            options.append(word)
         is_value = not is_value and word in _VALUED_OPTIONS
-    return kept
+    return options
 
 
 def shorten_selection(ids: Sequence[str], separator: str) -> list[str]:
     """Return tests to select, or their files if they are too many; empty for all tests."""
-    for chosen in (list(ids), list(dict.fromkeys(one.partition(separator)[0] for one in ids))):
-        if sum(len(one) + 3 for one in chosen) <= MAX_SELECTION_CHARS:
+    for chosen in (list(ids), list(dict.fromkeys(test_id.partition(separator)[0] for test_id in ids))):
+        if sum(len(test_id) + 3 for test_id in chosen) <= MAX_SELECTION_CHARS:
             return chosen
     return []
 
@@ -130,8 +132,8 @@ def _plan_go(assignments: list[str], words: list[str], ids: Sequence[str]) -> Te
     arguments = [word for word in words[2:] if word != "-json"]
     selection = shorten_selection(ids, "::")
     if selection:
-        packages = list(dict.fromkeys(one.partition("::")[0] for one in selection))
-        names = list(dict.fromkeys(one.partition("::")[2].partition("/")[0] for one in selection))
+        packages = list(dict.fromkeys(test_id.partition("::")[0] for test_id in selection))
+        names = list(dict.fromkeys(test_id.partition("::")[2].partition("/")[0] for test_id in selection))
         options = [word for word in arguments if word.startswith("-")]
         pattern = f"^({'|'.join(re.escape(name) for name in names)})$" if all(names) else ""
         arguments = [*options, *(["-run", pattern] if pattern else []), *packages]

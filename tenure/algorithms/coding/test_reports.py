@@ -44,14 +44,14 @@ def make_test(name: object, outcome: TestOutcome, message: object = "", path: ob
 
 def merge_tests(tests: Iterable[ProjectTest]) -> tuple[ProjectTest, ...]:
     """Return tests without duplicates, each with its worst outcome, at most `MAX_TESTS`."""
-    found: dict[str, ProjectTest] = {}
+    merged: dict[str, ProjectTest] = {}
     for test in tests:
-        known = found.get(test.id)
-        if known is None and len(found) >= MAX_TESTS:
+        earlier = merged.get(test.id)
+        if earlier is None and len(merged) >= MAX_TESTS:
             break
-        if known is None or _RANK[test.outcome] > _RANK[known.outcome]:
-            found[test.id] = test
-    return tuple(found.values())
+        if earlier is None or _RANK[test.outcome] > _RANK[earlier.outcome]:
+            merged[test.id] = test
+    return tuple(merged.values())
 
 
 def parse_plugin_report(report: bytes, secret: str, exit_code: int | None) -> ParsedReport:
@@ -81,8 +81,8 @@ def parse_plugin_report(report: bytes, secret: str, exit_code: int | None) -> Pa
         elif kind == "end":
             ends.append(line.get("code"))
             if replaced := [str(one) for one in line.get("replaced", []) if isinstance(one, str)]:
-                shown = escape_control_characters(", ".join(replaced))[:300]
-                notes.append(f"functions of the test framework were replaced: {shown}")
+                listed = escape_control_characters(", ".join(replaced))[:300]
+                notes.append(f"functions of the test framework were replaced: {listed}")
     tests += [make_test(name, "error", "it did not end") for name in sorted(started)]
     if not error and not ends and report:
         error = "the tests ended before they were all run"
@@ -143,6 +143,7 @@ def parse_cargo_report(text: str) -> ParsedReport:
 _TAP_TEST: Final = re.compile(r"^(\s*)(not )?ok\b\s*\d*\s*(?:- )?(.*?)(?:\s+#\s*(skip|todo)\b.*)?$", re.IGNORECASE)
 # `# Subtest: adds`
 _TAP_SUITE: Final = re.compile(r"^(\s*)# Subtest: (.*)$")
+# Columns by which the tests of a suite are indented, as `node --test --test-reporter=tap` prints them
 _TAP_INDENT: Final = 4
 
 
@@ -206,11 +207,11 @@ def parse_mocha_report(text: str) -> ParsedReport:
 def _parse_object(text: str | bytes) -> dict[str, Any]:
     """Return a JSON object, or an empty one."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _iterate_objects(value: object) -> Iterator[dict[str, Any]]:
-    yield from (one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
+    yield from (item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()

@@ -43,6 +43,7 @@ _MAX_UNINDEXED_CHUNKS: Final = 2_000
 """New chunks from which on the full-text index is extended; until then each search reads them."""
 _MIN_STALE_FILES: Final = 5_000
 """Files of other states from which on they are removed, if they are also more than those of the state."""
+# States in memory: those of the latest steps of a few candidates
 _MAX_SNAPSHOTS: Final = 4
 _OPTIONS: Final = ReadingOptions(CHUNK_TOKENS, CHUNK_TOKENS, estimate_tokens)
 
@@ -82,8 +83,8 @@ class CodeIndex:
         state = hash_parts(*chosen)
         if (snapshot := self._get_snapshot(repository, state)) is None:
             base = self._get_snapshot(repository)
-            known = dict(base.files) if base else {}
-            loaded = {key: known[key] for key in chosen if key in known}
+            base_files = dict(base.files) if base else {}
+            loaded = {key: base_files[key] for key in chosen if key in base_files}
             loaded |= self._load(repository, [key for key in chosen if key not in loaded])
             new = [key for key in chosen if key not in loaded]
             for batch in _split(new, _BATCH_FILES):
@@ -119,8 +120,8 @@ class CodeIndex:
             if len(keys) < _MIN_STALE_FILES // 10
             else self._store.read_rows(table, columns)
         )
-        wanted = set(keys)
-        return {row["id"]: load_indexed_file(row) for row in rows.to_pylist() if row["id"] in wanted}
+        requested = set(keys)
+        return {row["id"]: load_indexed_file(row) for row in rows.to_pylist() if row["id"] in requested}
 
     def _parse(
         self, repository: str, files: dict[str, StateFile], folder: Path, cancelled: Callable[[], bool]
@@ -218,6 +219,6 @@ def _report(snapshot: CodeSnapshot, indexed: int, foreign: int, beyond: int) -> 
 
 
 def _split(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    found = iter(items)
-    while part := list(islice(found, size)):
+    iterator = iter(items)
+    while part := list(islice(iterator, size)):
         yield part

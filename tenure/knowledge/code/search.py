@@ -82,14 +82,14 @@ def rank_files(
     words = split_identifiers(query)
     scores: dict[str, list[tuple[float, tuple[int, int, str]]]] = {}
     for file, first, last, symbol, score in index.find_chunks(repository, words, _MAX_CHUNKS) if words else ():
-        found = snapshot.files.get(file)
-        if found is not None and chosen(found.path):
-            scores.setdefault(found.path, []).append((score, (first, last, symbol)))
+        indexed = snapshot.files.get(file)
+        if indexed is not None and chosen(indexed.path):
+            scores.setdefault(indexed.path, []).append((score, (first, last, symbol)))
     ranked = [
         RankedFile(
             path,
             _score_file(path, (score for score, _ in chunks)),
-            tuple(chunk for _, chunk in sorted(chunks, key=lambda one: -one[0])[:_MAX_FILE_CHUNKS]),
+            tuple(chunk for _, chunk in sorted(chunks, key=lambda scored: -scored[0])[:_MAX_FILE_CHUNKS]),
         )
         for path, chunks in scores.items()
     ]
@@ -111,16 +111,16 @@ def search_meaning(
     read = _make_reader(folder)
     entries = [entry for file in ranked for entry in _show_chunks(file, read(file.path), words)]
     action = f"search by meaning {_quote(query)}"
-    found = f"{len(ranked)} files, best first" if ranked else ""
-    return build_hits(action, found, entries, advice="Try other words, a text that occurs in the code, or a symbol.")
+    summary = f"{len(ranked)} files, best first" if ranked else ""
+    return build_hits(action, summary, entries, advice="Try other words, a text that occurs in the code, or a symbol.")
 
 
 def search_symbol(snapshot: CodeSnapshot, folder: Path, query: str, pattern: str) -> ActionResult:
     """Return the definitions of a symbol, the lines that refer to it, and the tests among them."""
     chosen = make_filter(pattern)
-    wanted = query.strip().removesuffix("()").replace("::", ".").replace("#", ".")
-    name = wanted.rpartition(".")[2]
-    definitions = [place for place in _find_definitions(snapshot, wanted) if chosen(place.path)]
+    qualified_name = query.strip().removesuffix("()").replace("::", ".").replace("#", ".")
+    name = qualified_name.rpartition(".")[2]
+    definitions = [definition for definition in _find_definitions(snapshot, qualified_name) if chosen(definition.path)]
     read = _make_reader(folder)
     callers: list[tuple[str, int]] = []
     tests: list[tuple[str, int]] = []
@@ -132,17 +132,17 @@ def search_symbol(snapshot: CodeSnapshot, folder: Path, query: str, pattern: str
         return build_hits(action, "", (), advice=_suggest(snapshot, name))
     shown = definitions[:_MAX_DEFINITIONS]
     # The code of a few short definitions is what is read next anyway.
-    lines_shown = sum(place.symbol.last - place.symbol.first + 1 for place in shown)
+    lines_shown = sum(definition.symbol.last - definition.symbol.first + 1 for definition in shown)
     bodies = lines_shown <= _MAX_BODY_LINES
-    entries = [_show_definition(place, read(place.path) if bodies else []) for place in shown]
-    for kind, places in (("caller", callers), ("test", tests)):
+    entries = [_show_definition(definition, read(definition.path) if bodies else []) for definition in shown]
+    for kind, references in (("caller", callers), ("test", tests)):
         entries += [
-            f"{kind} {_show_reference(snapshot, path, line, read(path))}" for path, line in places[:_MAX_REFERENCES]
+            f"{kind} {_show_reference(snapshot, path, line, read(path))}" for path, line in references[:_MAX_REFERENCES]
         ]
-    found = f"{len(definitions)} definitions, {len(callers)} references, {len(tests)} in tests"
+    summary = f"{len(definitions)} definitions, {len(callers)} references, {len(tests)} in tests"
     hidden = max(len(callers) - _MAX_REFERENCES, 0) + max(len(tests) - _MAX_REFERENCES, 0)
     hidden += max(len(definitions) - _MAX_DEFINITIONS, 0)
-    return build_hits(action, found, entries, f"{hidden} more lines: add a file pattern" if hidden else "")
+    return build_hits(action, summary, entries, f"{hidden} more lines: add a file pattern" if hidden else "")
 
 
 def draw_map(index: "CodeIndex", repository: str, snapshot: CodeSnapshot, task: str, max_tokens: int) -> ActionResult:
@@ -154,33 +154,35 @@ def draw_map(index: "CodeIndex", repository: str, snapshot: CodeSnapshot, task: 
         if not file.reason and find_language(file.path)
     ]
     drawn = build_map(files, task, {file.path: file.score for file in ranked}, max_tokens, estimate_tokens)
-    found = f"{drawn.shown} of {len(files)} files with source code"
-    return ActionResult(text=f"map: {found}\n{drawn.text}" if files else "map: no source code", summary=f"map: {found}")
+    share = f"{drawn.shown} of {len(files)} files with source code"
+    return ActionResult(text=f"map: {share}\n{drawn.text}" if files else "map: no source code", summary=f"map: {share}")
 
 
-def _find_definitions(snapshot: CodeSnapshot, wanted: str) -> list[Definition]:
+def _find_definitions(snapshot: CodeSnapshot, qualified_name: str) -> list[Definition]:
     """Return the definitions of a name, or those whose qualified name ends with it."""
-    name = wanted.rpartition(".")[2]
-    places = snapshot.definitions.get(name, ())
-    if wanted != name:
-        places = tuple(place for place in places if f".{place.symbol.qualified_name}".endswith(f".{wanted}"))
-    return sorted(places, key=lambda place: (is_test_path(place.path), place.path, place.symbol.first))
+    name = qualified_name.rpartition(".")[2]
+    definitions = snapshot.definitions.get(name, ())
+    if qualified_name != name:
+        definitions = tuple(
+            item for item in definitions if f".{item.symbol.qualified_name}".endswith(f".{qualified_name}")
+        )
+    return sorted(definitions, key=lambda item: (is_test_path(item.path), item.path, item.symbol.first))
 
 
 def _suggest(snapshot: CodeSnapshot, name: str) -> str:
     """Return names that resemble an unknown one: in another case, or with it as a part."""
     lower = name.lower()
-    near = [known for known in snapshot.definitions if lower in known.lower()] if lower else []
-    near = sorted(near, key=lambda known: (known.lower() != lower, len(known), known))[:_MAX_SUGGESTIONS]
+    near = [symbol for symbol in snapshot.definitions if lower in symbol.lower()] if lower else []
+    near = sorted(near, key=lambda symbol: (symbol.lower() != lower, len(symbol), symbol))[:_MAX_SUGGESTIONS]
     return f"Similar symbols: {', '.join(near)}" if near else "Try a search by meaning or text."
 
 
-def _show_definition(place: Definition, lines: list[str]) -> str:
+def _show_definition(definition: Definition, lines: list[str]) -> str:
     """Return a definition with its numbered lines, or with its signature if none are given."""
-    symbol = place.symbol
+    symbol = definition.symbol
     text = f"{symbol.kind} {symbol.qualified_name} (lines {symbol.first}–{symbol.last})"
     body = [f"{n:>5}|{line}" for n, line in enumerate(lines[symbol.first - 1 : symbol.last], symbol.first)]
-    head = render_line(place.path, symbol.first, text if body else f"{text}: {symbol.signature}")
+    head = render_line(definition.path, symbol.first, text if body else f"{text}: {symbol.signature}")
     return "\n".join([f"definition {head}", *body])
 
 

@@ -64,11 +64,11 @@ class CodeSnapshot:
     @cached_property
     def definitions(self) -> Mapping[str, tuple[Definition, ...]]:
         """Definitions by the names of their symbols."""
-        found: defaultdict[str, list[Definition]] = defaultdict(list)
+        by_name: defaultdict[str, list[Definition]] = defaultdict(list)
         for file in self.files.values():
             for symbol in file.symbols:
-                found[symbol.name].append(Definition(file.path, symbol))
-        return {name: tuple(places) for name, places in found.items()}
+                by_name[symbol.name].append(Definition(file.path, symbol))
+        return {name: tuple(definitions) for name, definitions in by_name.items()}
 
     def find_references(self, name: str) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the paths of the files that refer to a name, with the lines."""

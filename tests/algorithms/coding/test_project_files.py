@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tenure.algorithms.coding.project_files import find_project, guess_version, list_wanted_files
+from tenure.algorithms.coding.project_files import find_project, guess_version, list_manifests
 
 
 def test_a_python_project_is_read_from_its_declarations() -> None:
@@ -144,4 +144,4 @@ def test_only_declarations_are_read() -> None:
         "dev-requirements.txt",
     ]
 
-    assert list_wanted_files(paths) == ["setup.py", "requirements/tests.txt", "dev-requirements.txt"]
+    assert list_manifests(paths) == ["setup.py", "requirements/tests.txt", "dev-requirements.txt"]
