@@ -95,11 +95,9 @@ class WorkspaceActivities:
                 try:
                     return await self._edit(request)
                 except (ActionRefused, RepositoryRefused) as error:
-                    names = ", ".join(dict.fromkeys(edit.path for edit in request.edits))
+                    summary = f"refused: {str(error).splitlines()[0]}"[:_MAX_SUMMARY_CHARS]
                     text = f"No file is changed.\n\n{error}"
-                    refused = ActionResult(
-                        text=_bound(text), summary=f"edit {names}: refused"[:_MAX_SUMMARY_CHARS], failed=True
-                    )
+                    refused = ActionResult(text=_bound(text), summary=summary, failed=True)
                 async with self._workspaces.open(request.workspace, read_only=True):
                     return _build_reply(await self._workspaces.describe_changes(request.workspace), refused)
 
@@ -114,7 +112,12 @@ class WorkspaceActivities:
             errors = await run_to_end(lambda: find_syntax_errors(folder, (*planned.changed, *planned.created)))
         lines = (planned.summary, *(f"Syntax error in {error}" for error in errors), *planned.excerpts)
         summary = planned.summary[:_MAX_SUMMARY_CHARS] + (f"; {len(errors)} with a syntax error" if errors else "")
-        return _build_reply(recorded, ActionResult(text=_bound("\n\n".join(lines)), summary=summary))
+        observation = ActionResult(text=_bound("\n\n".join(lines)), summary=summary)
+        outcomes = (
+            f"{line}; syntax error" if any(error.startswith(f"{edit.path}, line ") for error in errors) else line
+            for edit, line in zip(request.edits, planned.outcomes, strict=True)
+        )
+        return _build_reply(recorded, observation, tuple(outcomes))
 
     async def _copy(self, request: OpenRequest) -> CopiedCommit:
         """Copy the commit of a request from the object store, a server or this machine."""
@@ -153,10 +156,11 @@ class WorkspaceActivities:
                 await self._workspaces.close(workspace)
 
 
-def _build_reply(state: RecordedState, observation: ActionResult) -> StepReply:
+def _build_reply(state: RecordedState, observation: ActionResult, edits: tuple[str, ...] = ()) -> StepReply:
     return StepReply(
         workspace=state.workspace,
         observation=observation,
+        edits=edits,
         files=tuple(file.path for file in state.files),
         added=state.added,
         removed=state.removed,

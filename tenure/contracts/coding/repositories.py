@@ -109,7 +109,7 @@ class EditRequest(Contract):
     """Changes of files, all of which are made or none."""
 
     workspace: Workspace
-    edits: tuple[FileEdit, ...] = Field(min_length=1, max_length=20)
+    edits: tuple[FileEdit, ...] = Field(min_length=1, max_length=60)
 
 
 class StepReply(Contract):
@@ -117,6 +117,8 @@ class StepReply(Contract):
 
     workspace: Workspace
     observation: ActionResult
+    edits: tuple[str, ...] = ()
+    """Outcome of each edit of a request in a line, such as `lines 10-12, +3 -1`; empty if they were refused."""
     files: tuple[str, ...] = ()
     """Files that differ from the commit."""
     added: int = 0

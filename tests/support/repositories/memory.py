@@ -120,7 +120,12 @@ class MemoryRepository:
         changed = tuple(one.path for one in self._changed(files))
         observation = ActionResult(text="edited", summary=f"edited {len(request.edits)} file(s)")
         return StepReply(
-            workspace=self._store(request.workspace, files), observation=observation, files=changed, added=1, removed=1
+            workspace=self._store(request.workspace, files),
+            observation=observation,
+            edits=tuple(f"edit {n} of {len(request.edits)}" for n in range(1, len(request.edits) + 1)),
+            files=changed,
+            added=1,
+            removed=1,
         )
 
     @activity.defn
