@@ -89,9 +89,7 @@ class CommandActivities:
         return CommandReply(
             workspace=recorded.workspace,
             observation=ActionResult(text=text, summary=summary, failed=outcome.exit_code != 0),
-            files=tuple(file.path for file in recorded.files),
-            added=recorded.added,
-            removed=recorded.removed,
+            change=recorded.change if recorded.workspace != request.workspace else None,
             exit_code=outcome.exit_code,
             seconds=outcome.seconds,
         )

@@ -37,7 +37,7 @@ from tenure.repositories.opening import open_commit
 from tenure.repositories.reading import list_files, show_lines
 from tenure.repositories.remote import is_url
 from tenure.repositories.source_text import ActionRefused
-from tenure.repositories.workspaces import RecordedState, Workspaces
+from tenure.repositories.workspaces import Workspaces
 from tenure.sources.fetch.address_guard import AddressGuard
 
 REPOSITORY_REFUSED = "RepositoryRefused"
@@ -98,8 +98,7 @@ class WorkspaceActivities:
                     summary = f"refused: {str(error).splitlines()[0]}"[:_MAX_SUMMARY_CHARS]
                     text = f"No file is changed.\n\n{error}"
                     refused = ActionResult(text=_bound(text), summary=summary, failed=True)
-                async with self._workspaces.open(request.workspace, read_only=True):
-                    return _build_reply(await self._workspaces.describe_changes(request.workspace), refused)
+                return StepReply(workspace=request.workspace, observation=refused)
 
     async def _edit(self, request: EditRequest) -> StepReply:
         workspaces = self._workspaces
@@ -117,7 +116,9 @@ class WorkspaceActivities:
             f"{line}; syntax error" if any(error.startswith(f"{edit.path}, line ") for error in errors) else line
             for edit, line in zip(request.edits, planned.outcomes, strict=True)
         )
-        return _build_reply(recorded, observation, tuple(outcomes))
+        return StepReply(
+            workspace=recorded.workspace, observation=observation, edits=tuple(outcomes), change=recorded.change
+        )
 
     async def _copy(self, request: OpenRequest) -> CopiedCommit:
         """Copy the commit of a request from the object store, a server or this machine."""
@@ -154,17 +155,6 @@ class WorkspaceActivities:
         with translate_repository_errors():
             async with send_heartbeats():
                 await self._workspaces.close(workspace)
-
-
-def _build_reply(state: RecordedState, observation: ActionResult, edits: tuple[str, ...] = ()) -> StepReply:
-    return StepReply(
-        workspace=state.workspace,
-        observation=observation,
-        edits=edits,
-        files=tuple(file.path for file in state.files),
-        added=state.added,
-        removed=state.removed,
-    )
 
 
 def _bound(text: str) -> str:

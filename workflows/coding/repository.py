@@ -37,7 +37,7 @@ with workflow.unsafe.imports_passed_through():
         RepositoryRequest,
         RepositoryState,
     )
-    from tenure.contracts.coding.repositories import OpenRequest, RepositoryStep
+    from tenure.contracts.coding.repositories import ChangeSoFar, OpenRequest, RepositoryStep
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.research.trace import TracedAction, TracedAnswer, TracedVerification
     from tenure.contracts.run.run import RunPhase, WorkflowUsage
@@ -105,6 +105,11 @@ class RepositoryWorkflow(RepositoryWork):
         if self.main is not None:
             self.main.cancel()
 
+    @workflow.query(description="Change so far.")
+    def change(self) -> ChangeSoFar:
+        """Return the change so far."""
+        return self.state.change if self.state else ChangeSoFar()
+
     # The phases
 
     async def _execute_phases(self) -> None:
@@ -168,8 +173,7 @@ class RepositoryWorkflow(RepositoryWork):
         self.runner = ActionRunner(
             self.clients, state.workspace, self.prepared.prepare_commands, lambda text: ask_person(self, text)
         )
-        self.runner.files = state.progress.files
-        self.runner.added, self.runner.removed = state.progress.added, state.progress.removed
+        self.runner.change = state.change
 
     async def _think(self) -> RepositoryEngineerOutput:
         """Ask the model for its next actions."""
@@ -317,10 +321,13 @@ class RepositoryWorkflow(RepositoryWork):
             )
             for n, one in enumerate(outcomes, state.progress.steps + 1)
         )
-        changed = {"files": runner.files, "added": runner.added, "removed": runner.removed}
+        change = runner.change
+        names = tuple(file.path for file in change.files)
+        changed = {"files": names, "added": change.added, "removed": change.removed}
         progress = state.progress.model_copy(update={**changed, "steps": state.progress.steps + len(steps)})
         self.update(
             workspace=runner.workspace,
+            change=change,
             steps=(*state.steps, *steps)[-MAX_STEPS_KEPT:],
             progress=progress,
         )
@@ -339,9 +346,9 @@ class RepositoryWorkflow(RepositoryWork):
                 TracedAction(action=describe_action(one.action), outcome=one.line, failed=one.result.failed)
                 for one in outcomes
             ),
-            files=runner.files,
-            added=runner.added,
-            removed=runner.removed,
+            files=state.progress.files,
+            added=runner.change.added,
+            removed=runner.change.removed,
             **self.answer_usage,
         )
         self.clients.log.add(record)

@@ -19,6 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.coding.engineering import EngineerAction, EngineerActionKind
     from tenure.contracts.coding.repositories import (
         ActionResult,
+        ChangeSoFar,
         CodeSearchRequest,
         CommandRequest,
         EditRequest,
@@ -81,8 +82,7 @@ class ActionRunner:
         self._clients = clients
         self.workspace = workspace
         self._prepare_commands, self._ask_person = prepare_commands, ask_person
-        self.files: tuple[str, ...] = ()
-        self.added = self.removed = 0
+        self.change = ChangeSoFar()
 
     async def run_all(self, actions: Sequence[EngineerAction], *, keeps_changes: bool = True) -> list[ActionOutcome]:
         """Execute actions until a change or a command fails; without `keeps_changes`, commands change no file."""
@@ -181,7 +181,7 @@ class ActionRunner:
     def _take(self, reply: StepReply) -> None:
         """Continue from the state after an action."""
         self.workspace = reply.workspace
-        self.files, self.added, self.removed = reply.files, reply.added, reply.removed
+        self.change = reply.change or self.change
 
 
 def _get_group(action: EngineerAction) -> str:
