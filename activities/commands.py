@@ -71,7 +71,7 @@ class CommandActivities:
     async def _record(self, request: CommandRequest, outcome: CommandOutcome) -> CommandReply:
         """Store the changes of a command, inside of its open workspace."""
         text = show_command(request.command, outcome)
-        summary = f"run {' '.join(request.command.split())[:_MAX_SUMMARY_CHARS]}: {show_outcome(outcome)}"
+        summary = ": ".join(filter(None, (show_outcome(outcome), _find_last_line(outcome.stdout))))
         try:
             if "folder" in outcome.limits_hit:
                 raise RepositoryRefused("its folder grew too large")
@@ -89,9 +89,7 @@ class CommandActivities:
         return CommandReply(
             workspace=recorded.workspace,
             observation=ActionResult(text=text, summary=summary, failed=outcome.exit_code != 0),
-            files=tuple(file.path for file in recorded.files),
-            added=recorded.added,
-            removed=recorded.removed,
+            change=recorded.change if recorded.workspace != request.workspace else None,
             exit_code=outcome.exit_code,
             seconds=outcome.seconds,
         )
@@ -123,3 +121,9 @@ def translate_command_errors() -> Iterator[None]:
             yield
     except EnvironmentLost as error:
         raise ApplicationError(str(error), type=ENVIRONMENT_LOST) from error
+
+
+def _find_last_line(text: str) -> str:
+    """Return the last line of an output, in which runners of tests print the counts, shortened."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1].strip("= ")[:_MAX_SUMMARY_CHARS] if lines else ""

@@ -37,7 +37,7 @@ from tenure.repositories.opening import open_commit
 from tenure.repositories.reading import list_files, show_lines
 from tenure.repositories.remote import is_url
 from tenure.repositories.source_text import ActionRefused
-from tenure.repositories.workspaces import RecordedState, Workspaces
+from tenure.repositories.workspaces import Workspaces
 from tenure.sources.fetch.address_guard import AddressGuard
 
 REPOSITORY_REFUSED = "RepositoryRefused"
@@ -95,13 +95,10 @@ class WorkspaceActivities:
                 try:
                     return await self._edit(request)
                 except (ActionRefused, RepositoryRefused) as error:
-                    names = ", ".join(dict.fromkeys(edit.path for edit in request.edits))
+                    summary = f"refused: {str(error).splitlines()[0]}"[:_MAX_SUMMARY_CHARS]
                     text = f"No file is changed.\n\n{error}"
-                    refused = ActionResult(
-                        text=_bound(text), summary=f"edit {names}: refused"[:_MAX_SUMMARY_CHARS], failed=True
-                    )
-                async with self._workspaces.open(request.workspace, read_only=True):
-                    return _build_reply(await self._workspaces.describe_changes(request.workspace), refused)
+                    refused = ActionResult(text=_bound(text), summary=summary, failed=True)
+                return StepReply(workspace=request.workspace, observation=refused)
 
     async def _edit(self, request: EditRequest) -> StepReply:
         workspaces = self._workspaces
@@ -114,7 +111,14 @@ class WorkspaceActivities:
             errors = await run_to_end(lambda: find_syntax_errors(folder, (*planned.changed, *planned.created)))
         lines = (planned.summary, *(f"Syntax error in {error}" for error in errors), *planned.excerpts)
         summary = planned.summary[:_MAX_SUMMARY_CHARS] + (f"; {len(errors)} with a syntax error" if errors else "")
-        return _build_reply(recorded, ActionResult(text=_bound("\n\n".join(lines)), summary=summary))
+        observation = ActionResult(text=_bound("\n\n".join(lines)), summary=summary)
+        outcomes = (
+            f"{line}; syntax error" if any(error.startswith(f"{edit.path}, line ") for error in errors) else line
+            for edit, line in zip(request.edits, planned.outcomes, strict=True)
+        )
+        return StepReply(
+            workspace=recorded.workspace, observation=observation, edits=tuple(outcomes), change=recorded.change
+        )
 
     async def _copy(self, request: OpenRequest) -> CopiedCommit:
         """Copy the commit of a request from the object store, a server or this machine."""
@@ -151,16 +155,6 @@ class WorkspaceActivities:
         with translate_repository_errors():
             async with send_heartbeats():
                 await self._workspaces.close(workspace)
-
-
-def _build_reply(state: RecordedState, observation: ActionResult) -> StepReply:
-    return StepReply(
-        workspace=state.workspace,
-        observation=observation,
-        files=tuple(file.path for file in state.files),
-        added=state.added,
-        removed=state.removed,
-    )
 
 
 def _bound(text: str) -> str:

@@ -8,6 +8,7 @@ import difflib
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -64,6 +65,8 @@ class PlannedEdits:
     created: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     excerpts: list[str] = field(default_factory=list)
+    outcomes: list[str] = field(default_factory=list)
+    """Changed lines of each edit, such as `lines 10-12, +3 -1`."""
 
     @property
     def summary(self) -> str:
@@ -96,7 +99,10 @@ def plan_edits(git: Git, folder: Path, edits: Sequence[FileEdit]) -> PlannedEdit
     problems += [f"{name} is left out of patches by the ignore rules of the repository" for name in ignored]
     for name, text in planned.items():
         try:
-            result.contents[name] = None if text is None else _encode(name, text)
+            if text is not None:
+                result.contents[name] = _encode(name, text)
+            elif (folder / name).exists():  # and not only written and deleted again by these edits
+                result.contents[name] = None
         except ActionRefused as error:
             problems.append(f"{name}: {error}")
     if problems:
@@ -146,40 +152,55 @@ def _plan(folder: Path, edit: FileEdit, planned: dict[str, SourceText | None], r
     """Add the next content of a file."""
     name = edit.path
     path = locate_file(folder, name)
+    _check_place(folder, path, name)
     if (bool(edit.replacements) + (edit.content is not None) + edit.delete) != 1:
         raise ActionRefused(f"{name}: give either replacements, or a whole content, or delete")
     if name in planned:
         exists, current = planned[name] is not None, planned[name]
     else:
         exists, current = path.exists(), None
-    if path.is_dir():
-        raise ActionRefused(f"{name} is a folder")
-    for above in path.parents:
-        if above.exists() and not above.is_dir():
-            raise ActionRefused(f"{name} cannot exist: {above.relative_to(folder)} is a file")
     if edit.content is not None:
         _check_text(name, edit.content)
         former = (current or read_text(folder, name)) if exists else None
-        new = decode_text(edit.content.encode())
-        planned[name] = former.replace_all(new.text) if former else new
-        (result.changed if former else result.created).append(name)
+        given = decode_text(edit.content.encode())
+        planned[name] = new = former.replace_all(given.text) if former else given
+        if name not in (*result.changed, *result.created):
+            (result.changed if former else result.created).append(name)
+        counts = _count_changed(former.lines if former else (), new.lines)
+        result.outcomes.append(f"{'replaced as a whole' if former else 'new file'}, {counts}")
         return
     if not exists:
         raise ActionRefused(f"there is no file {name}: a new file needs its whole content")
     if edit.delete:
         planned[name] = None
-        result.deleted.append(name)
+        if name in result.created:
+            result.created.remove(name)
+        else:
+            result.deleted.append(name)
+        result.outcomes.append("deleted")
         return
-    text = current or read_text(folder, name)
+    before = text = current or read_text(folder, name)
+    places = []
     for replacement in edit.replacements:
-        text = _replace(name, text, replacement, result)
+        text, lines = _replace(name, text, replacement, result)
+        places.append(lines)
     planned[name] = text
-    if name not in result.changed:
+    noun = "line" if len(places) == 1 and "-" not in places[0] else "lines"
+    result.outcomes.append(f"{noun} {', '.join(places)}, {_count_changed(before.lines, text.lines)}")
+    if name not in (*result.changed, *result.created):
         result.changed.append(name)
 
 
-def _replace(name: str, text: SourceText, replacement: Replacement, result: PlannedEdits) -> SourceText:
-    """Return a text with one replacement."""
+def _check_place(folder: Path, path: Path, name: str) -> None:
+    if path.is_dir():
+        raise ActionRefused(f"{name} is a folder")
+    for above in path.parents:
+        if above.exists() and not above.is_dir():
+            raise ActionRefused(f"{name} cannot exist: {above.relative_to(folder)} is a file")
+
+
+def _replace(name: str, text: SourceText, replacement: Replacement, result: PlannedEdits) -> tuple[SourceText, str]:
+    """Return a text with one replacement, and the numbers of its new lines."""
     search, new = (part.replace("\r\n", "\n") for part in (replacement.search, replacement.replace))
     _check_text(name, new)
     if not search:
@@ -193,7 +214,15 @@ def _replace(name: str, text: SourceText, replacement: Replacement, result: Plan
     first = changed.count_lines_before(starts[0])
     last = changed.count_lines_before(starts[0] + len(new))
     result.excerpts.append(f"{name} is now:\n{_excerpt(changed, first, last)}")
-    return changed
+    # The end of `new` is the beginning of the next line if it ends with a line feed.
+    end = max(first, last - new.endswith("\n"))
+    return changed, f"{first + 1}-{end + 1}" if end > first else f"{first + 1}"
+
+
+def _count_changed(before: Sequence[str], after: Sequence[str]) -> str:
+    """Return the numbers of added and removed lines; lines that have only moved count as neither."""
+    old, new = Counter(before), Counter(after)
+    return f"+{(new - old).total()} -{(old - new).total()}"
 
 
 def _find_all(text: str, search: str) -> list[int]:

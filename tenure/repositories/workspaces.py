@@ -18,7 +18,7 @@ from tempfile import mkdtemp
 from typing import Final, NamedTuple, Protocol
 
 from tenure.contracts.base import Contract
-from tenure.contracts.coding.repositories import ChangedFile, Workspace
+from tenure.contracts.coding.repositories import MAX_DIFF_CHARS, ChangedFile, ChangeSoFar, Workspace
 from tenure.repositories.changes import apply_patch, check_out, list_changes, record_changes
 from tenure.repositories.copies import Copies
 from tenure.repositories.errors import StateLost
@@ -49,16 +49,14 @@ class RecordedState(NamedTuple):
     files: tuple[ChangedFile, ...]
     left_out: tuple[str, ...]
     """New files that are no part of the patch, with the reason."""
+    patch: bytes
 
     @property
-    def added(self) -> int:
-        """Number of added lines."""
-        return sum(file.added for file in self.files)
-
-    @property
-    def removed(self) -> int:
-        """Number of removed lines."""
-        return sum(file.removed for file in self.files)
+    def change(self) -> ChangeSoFar:
+        """The change with the beginning of its patch."""
+        text = self.patch.decode()
+        shown = text if len(text) <= MAX_DIFF_CHARS else text[: text.rfind("\n", 0, MAX_DIFF_CHARS) + 1]
+        return ChangeSoFar(files=self.files, diff=shown, is_cut=len(shown) < len(text))
 
 
 class _Marker(Contract):
@@ -156,7 +154,7 @@ class Workspaces:
                 self.patches.save_patch(workspace.run, digest, recorded.patch)
             state = workspace.model_copy(update={"patch": digest})
             self._mark(folder, state, recorded.tree)
-            return RecordedState(state, recorded.files, recorded.left_out)
+            return RecordedState(state, recorded.files, recorded.left_out, recorded.patch)
 
         return await run_to_end(store)
 
@@ -188,15 +186,11 @@ class Workspaces:
         if not patch:
             return b"", ()
         async with self.open(workspace, read_only=True):
-            return patch, (await self.describe_changes(workspace)).files
-
-    async def describe_changes(self, workspace: Workspace) -> RecordedState:
-        """Return a state with its changes; call it inside of `open` with `read_only`."""
-        folder = self._locate(workspace)
-        git = await self._open_git(workspace, folder)
-        marker = self._read_marker(folder)
-        assert marker is not None, "the files are in this state"
-        return RecordedState(workspace, await run_to_end(partial(list_changes, git, workspace.commit, marker.tree)), ())
+            folder = self._locate(workspace)
+            git = await self._open_git(workspace, folder)
+            marker = self._read_marker(folder)
+            assert marker is not None, "the files are in this state"
+            return patch, await run_to_end(partial(list_changes, git, workspace.commit, marker.tree))
 
     async def open_git(self, workspace: Workspace) -> Git:
         """Return Git with the objects, index and files of a workspace; use it inside of `open`.

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from tenure.contracts.base import Contract
 from tenure.contracts.choices import CitationStyle, ListedStatus, MemoryKind, ReportFormat, WritableKind
+from tenure.contracts.coding.repositories import ChangeSoFar
 from tenure.contracts.evidence.corpora import CorpusStats, IngestProgress, StoredPassage
 from tenure.contracts.knowledge.memory import MAX_FACT_CHARS, MAX_MEMORY_CHARS
 from tenure.contracts.result.ask import AskReply, Exchange
@@ -186,6 +187,8 @@ class RunDetails(Contract):
     """The run's own progress; null if no worker answers."""
     ingest: IngestProgress | None = None
     """Progress of a running ingestion; null if there is none."""
+    change: ChangeSoFar | None = None
+    """Change of a repository so far; null without one, and for a run that has ended."""
     pending_failures: tuple[str, ...] = ()
     """Failures that block the run."""
     streamed_answers: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from typing import Any
 from temporalio.client import Client, WorkflowHandle
 
 from tenure.contracts.choices import CitationStyle, ReportFormat
+from tenure.contracts.coding.repositories import ChangeSoFar
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.knowledge.memory import ForgetReply, MemoriesReply, Memory
@@ -59,6 +60,7 @@ from tenure.runs.session.monitor import (
     is_starting,
     read_snapshot,
 )
+from tenure.runs.session.run_query import RunQuery
 from tenure.runs.session.run_records import RunRecord, find_run, open_run
 from tenure.runs.session.server_target import ServerTarget, ensure_server
 from tenure.runs.session.snapshot import RunSnapshot
@@ -97,6 +99,7 @@ class Service(Session):
     def __init__(self, server: ServerTarget, client: Client | None = None) -> None:
         super().__init__(server, client)
         self._progress = build_progress_query()
+        self._changes = RunQuery("change", ChangeSoFar)
 
     async def start(self, request: StartRequest, *, digest: str = "") -> StartReply:
         """Start a run; by the `digest` of a client's call, its repetition is recognized.
@@ -158,6 +161,17 @@ class Service(Session):
     async def read_result(self, run: str) -> Result:
         """Return the result document of a finished run."""
         return await read_finished(self, check_run(run))
+
+    async def read_patch(self, run: str) -> str:
+        """Return the patch of a finished run, which `git apply` takes.
+
+        Raises:
+            InvalidRequest: the run has changed no files.
+        """
+        result = await self.read_result(run)
+        if not result.patch:
+            raise InvalidRequest(f"run {run} has changed no files, so it has no patch")
+        return result.patch
 
     async def render_report(self, run: str, kind: ReportFormat, style: CitationStyle) -> bytes:
         """Return the report of a finished run in a format."""
@@ -278,13 +292,16 @@ class Service(Session):
 
     async def _describe(self, record: RunRecord) -> RunDetails:
         snapshot, note, failure, status = RunSnapshot(), "", "", "running"
-        parts = RunParts()
+        parts, change = RunParts(), None
         if record.is_running:
             client = await self.connect()
             handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(record.id)
             with explain_refusals(record.id):
                 snapshot = await read_snapshot(client, handle, self._progress)
                 parts = await read_parts(client, self.place, record.id)
+                if snapshot.progress and snapshot.progress.repository and snapshot.progress.repository.files:
+                    part = client.get_workflow_handle(f"{record.id}/repository")
+                    change = await self._changes.read(part, await part.describe())
                 note = "" if snapshot.progress else await self._explain_silence(client)
             question = snapshot.progress.question if snapshot.progress else await self._read_question(record)
             status = snapshot.progress.status if snapshot.progress else status
@@ -307,6 +324,7 @@ class Service(Session):
             seconds=snapshot.seconds,
             progress=snapshot.progress,
             ingest=snapshot.ingest,
+            change=change,
             pending_failures=tuple(failure.line for failure in parts.pending_failures),
             streamed_answers=tuple(answer.line for answer in parts.writings),
             draft="\n\n".join(answer.text for answer in parts.writings if answer.text),

@@ -32,6 +32,9 @@ MEDIA_TYPES: dict[ReportFormat, tuple[str, str]] = {
 }
 """Media type and file name suffix of every format of a report."""
 
+PATCH_TYPE = "text/x-diff"
+"""Media type of a patch."""
+
 STATUSES: tuple[str, ...] = get_args(ListedStatus)
 
 KEEP_ALIVE_SECONDS = 15.0
@@ -115,6 +118,11 @@ async def _report(service: Service, run: str, query: ReportQuery) -> Response:
     return Response(content, media_type=media, headers=headers)
 
 
+async def _patch(service: Service, run: str) -> Response:
+    headers = {"content-disposition": 'attachment; filename="change.patch"'}
+    return Response(await service.read_patch(run), media_type=PATCH_TYPE, headers=headers)
+
+
 _RUN = "/runs/{run:path}"
 
 OPERATIONS = (
@@ -140,6 +148,15 @@ OPERATIONS = (
         _report,
         Result,
         tuple(dict.fromkeys(media.partition(";")[0] for media, _ in MEDIA_TYPES.values())),
+    ),
+    ApiOperation(
+        "GET",
+        f"{_RUN}/patch",
+        "read_patch",
+        "Return the changes of a finished run as a patch for `git apply`.",
+        _patch,
+        Result,
+        (PATCH_TYPE,),
     ),
     ApiOperation(
         "GET",

@@ -165,9 +165,12 @@ async def _steer_run(service: Service, request: Request) -> Response:
 
 async def _show_report(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
-    report = await asyncio.to_thread(compose_report, await service.read_result(run_id), Path.cwd())
+    result = await service.read_result(run_id)
+    report = await asyncio.to_thread(compose_report, result, Path.cwd())
     documents = f"{get_run_path(run_id)}/sources"
-    return _render("report_page.html.jinja", report=report, documents=documents, run_id=run_id)
+    return _render(
+        "report_page.html.jinja", report=report, documents=documents, run_id=run_id, has_patch=bool(result.patch)
+    )
 
 
 async def _show_source(service: Service, request: Request) -> Response:

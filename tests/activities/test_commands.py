@@ -43,8 +43,9 @@ async def test_a_command_gives_the_next_state(tmp_path: Path) -> None:
     second = await run(project, "cat a.txt b.txt", workspace=first.workspace)
     again = await run(project, "cat a.txt")
 
-    assert (first.exit_code, first.files, first.added, first.removed) == (2, ("a.txt", "b.txt"), 2, 1)
-    assert first.observation.summary == "run echo new > a.txt; echo b > b.txt; echo shown; exit 2: exit code 2"
+    assert first.change and (first.exit_code, first.change.added, first.change.removed) == (2, 2, 1)
+    assert [file.path for file in first.change.files] == ["a.txt", "b.txt"]
+    assert first.observation.summary == "exit code 2: shown"
     assert "shown" in first.observation.text
     assert second.observation.text.endswith("new\nb")
     assert (second.workspace, again.observation.text.endswith("old")) == (first.workspace, True)
@@ -56,7 +57,7 @@ async def test_a_repeated_command_starts_from_the_same_state(tmp_path: Path) -> 
     replies = [await run(project, "echo 2 >> a.txt; cat a.txt") for _ in range(2)]
 
     assert replies[0].workspace == replies[1].workspace
-    assert [reply.added for reply in replies] == [1, 1]
+    assert [reply.change and reply.change.added for reply in replies] == [1, 1]
 
 
 async def test_a_command_that_fills_its_folder_changes_nothing(tmp_path: Path) -> None:

@@ -90,7 +90,10 @@ async def test_a_fix_becomes_a_patch(activities: WorkspaceActivities, repository
     reply = await edit(
         activities, first, replace("src/a.py", "a - b", "a + b"), FileEdit(path="tests/test_a.py", content="1\n")
     )
-    assert (reply.files, reply.added, reply.removed) == (("src/a.py", "tests/test_a.py"), 2, 1)
+    assert reply.edits == ("line 2, +1 -1", "new file, +1 -0")
+    change = reply.change
+    assert change and (change.added, change.removed) == (2, 1)
+    assert [file.path for file in change.files] == ["src/a.py", "tests/test_a.py"]
     assert reply.observation.summary == "edited src/a.py; created tests/test_a.py"
     assert "    2|    return a + b" in reply.observation.text
     for workspace, line in ((first, "a - b"), (reply.workspace, "a + b")):
@@ -117,10 +120,12 @@ async def test_a_refused_edit_is_a_result(activities: WorkspaceActivities, repos
     reply = await edit(activities, second, replace("src/a.py", "missing", ""), FileEdit(path="c.py", content=""))
     assert reply.observation.failed
     assert reply.observation.text.startswith("No file is changed.\n\nsrc/a.py: the lines to replace do not occur")
-    assert (reply.workspace, reply.files, reply.added) == (second, ("new.py",), 1)
+    assert (reply.workspace, reply.change) == (second, None)
+    assert reply.observation.summary == "refused: src/a.py: the lines to replace do not occur"
     big = await edit(activities, second, *(FileEdit(path=f"{n}.txt", content="x\n" * 240_000) for n in range(2)))
     assert not big.observation.failed
-    assert big.files == ("0.txt", "new.py")
+    assert big.change and [file.path for file in big.change.files] == ["0.txt", "new.py"]
+    assert big.change.is_cut and 29_000 < len(big.change.diff) <= 30_000 and big.change.diff.endswith("x\n")
 
 
 async def test_a_syntax_error_is_part_of_the_result(activities: WorkspaceActivities, repository: Path) -> None:
@@ -129,7 +134,7 @@ async def test_a_syntax_error_is_part_of_the_result(activities: WorkspaceActivit
     reply = await edit(activities, first, replace("src/a.py", "(a, b):", "(a, b"))
     assert "Syntax error in src/a.py, line 1" in reply.observation.text
     assert not reply.observation.failed
-    assert reply.removed == 1
+    assert reply.edits == ("line 1, +1 -1; syntax error",)
 
 
 async def test_refused_reads_are_results(activities: WorkspaceActivities, repository: Path) -> None:

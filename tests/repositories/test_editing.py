@@ -63,6 +63,31 @@ def test_several_changes_are_made_together(git: Git, folder: Path) -> None:
     assert (folder / "c.py").read_text() == "whole\n"
     assert planned.summary == "edited a.py, c.py; created new/pkg/d.py; deleted old/b.py"
     assert "    2|2\n    3|3" in planned.excerpts[1]
+    assert planned.outcomes == [
+        "lines 2, 2-3, +2 -2",
+        "new file, +1 -0",
+        "deleted",
+        "replaced as a whole, +1 -1",
+    ]
+
+
+def test_edits_of_one_file_follow_each_other(git: Git, folder: Path) -> None:
+    """Each has its own outcome; a file that is written and deleted again leaves nothing behind."""
+    (folder / "a.py").write_text("one\ntwo\nthree\n")
+    planned = apply(
+        git,
+        folder,
+        edit("a.py", ("one\n", "1\n1b\n")),
+        edit("a.py", ("three\n", "3\n")),
+        FileEdit(path="new/b.py", content="b\n"),
+        edit("new/b.py", ("b", "c")),
+        FileEdit(path="c.py", content="c\n"),
+        FileEdit(path="c.py", delete=True),
+    )
+    assert planned.outcomes[:4] == ["lines 1-2, +2 -1", "line 4, +1 -1", "new file, +1 -0", "line 1, +1 -1"]
+    assert (folder / "a.py").read_text() == "1\n1b\ntwo\n3\n"
+    assert (folder / "new" / "b.py").read_text() == "c\n" and not (folder / "c.py").exists()
+    assert planned.summary == "edited a.py; created new/b.py"
 
 
 def test_one_edit_that_does_not_fit_refuses_all(git: Git, folder: Path) -> None:

@@ -64,7 +64,8 @@ async def test_a_state_is_a_commit_and_a_patch(tmp_path: Path, repository: Path)
         ("a.py", "changed", 1, 1),
         ("pkg/new.py", "added", 1, 0),
     }
-    assert (recorded.added, recorded.removed) == (2, 1)
+    assert (recorded.change.added, recorded.change.removed, recorded.change.is_cut) == (2, 1, False)
+    assert recorded.change.diff == recorded.patch.decode()
     assert len({first.patch, second.patch, third.patch}) == 3
     assert run_git(repository, "status", "--porcelain") == ""
 

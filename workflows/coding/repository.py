@@ -24,6 +24,7 @@ from workflows.coding.repository_verification import verify_change
 from workflows.coding.repository_work import RepositoryWork
 from workflows.runtime.failures import describe_failure
 from workflows.runtime.progress import UNHEARD
+from workflows.runtime.story_log import format_time
 
 with workflow.unsafe.imports_passed_through():
     from activities.workspaces import WorkspaceActivities
@@ -36,9 +37,10 @@ with workflow.unsafe.imports_passed_through():
         RepositoryRequest,
         RepositoryState,
     )
-    from tenure.contracts.coding.repositories import OpenRequest, RepositoryStep
+    from tenure.contracts.coding.repositories import ChangeSoFar, OpenRequest, RepositoryStep
     from tenure.contracts.research.report import ReportDraft
-    from tenure.contracts.run.run import RunPhase
+    from tenure.contracts.research.trace import TracedAction, TracedAnswer, TracedVerification
+    from tenure.contracts.run.run import RunPhase, WorkflowUsage
     from tenure.roles.coding import repository_engineer
     from tenure.roles.coding.repository_engineer import (
         NO_ACTION,
@@ -71,6 +73,8 @@ class RepositoryWorkflow(RepositoryWork):
     def __init__(self, request: RepositoryRequest) -> None:
         """Start from the request, or from the state of an earlier history."""
         super().__init__(request)
+        self.answer_usage: dict[str, Any] = {}
+        """Tokens and cost of the latest answer, as fields of its record."""
 
     @workflow.run
     async def run(self, request: RepositoryRequest) -> ReportDraft:
@@ -100,6 +104,11 @@ class RepositoryWorkflow(RepositoryWork):
         self.change_control(paused=False, finishing=True)
         if self.main is not None:
             self.main.cancel()
+
+    @workflow.query(description="Change so far.")
+    def change(self) -> ChangeSoFar:
+        """Return the change so far."""
+        return self.state.change if self.state else ChangeSoFar()
 
     # The phases
 
@@ -164,12 +173,11 @@ class RepositoryWorkflow(RepositoryWork):
         self.runner = ActionRunner(
             self.clients, state.workspace, self.prepared.prepare_commands, lambda text: ask_person(self, text)
         )
-        self.runner.files = state.progress.files
-        self.runner.added, self.runner.removed = state.progress.added, state.progress.removed
+        self.runner.change = state.change
 
     async def _think(self) -> RepositoryEngineerOutput:
         """Ask the model for its next actions."""
-        state = self.get_state()
+        state, before = self.get_state(), self.clients.record.usage
         answer = await self.clients.models.ask(
             repository_engineer.ROLE,
             RepositoryEngineerInput(
@@ -186,6 +194,7 @@ class RepositoryWorkflow(RepositoryWork):
             summary=f"answer {state.answers + 1}: {state.steps[-1].summary if state.steps else 'the first one'}",
         )
         self.update(answers=state.answers + 1)
+        self.answer_usage = _compute_usage(before, self.clients.record.usage)
         return answer
 
     async def _act(self, answer: RepositoryEngineerOutput) -> bool:
@@ -196,11 +205,13 @@ class RepositoryWorkflow(RepositoryWork):
         changes = any(action.kind in CHANGING for action in actions)
         self._report_phase("change" if changes or self.runner.workspace.patch else "locate", answer.thought)
         if changes and (objection := await self._approve_plan(plan or answer.thought)):
+            self._log_answer(answer, [])
             self._add_turn(answer, [], [objection])
             return False
         is_free = self.request.task.approve != "plan" or self.get_state().is_plan_approved
         outcomes = await self.runner.run_all(actions, keeps_changes=is_free)
         self._record_steps(answer, outcomes)
+        self._log_answer(answer, outcomes)
         self._add_turn(answer, outcomes, [] if actions else [NO_ACTION])
         done = next((one for one in outcomes if one.action.kind == "done"), None)
         # The text of a DONE behind a failed command stays: the next one need not repeat it.
@@ -225,6 +236,8 @@ class RepositoryWorkflow(RepositoryWork):
         line = summarize_proof(proof)
         progress = self.get_state().progress.model_copy(update={"after": line})
         self.update(proof=proof, proved_patch=state.workspace.patch, progress=progress)
+        number, at = self.get_state().verifications, format_time(workflow.now())
+        self.clients.log.add(TracedVerification(number=number, at=at, outcome=line))
         self._report_phase("verify", line)
         if proof.verdict == "proved":
             return True
@@ -303,20 +316,42 @@ class RepositoryWorkflow(RepositoryWork):
                 phase=phase,
                 action=describe_action(one.action),
                 thought=answer.thought[:500] if one is outcomes[0] else "",
-                summary=" ".join(one.result.summary.split())[:200],
+                summary=one.line,
                 patch=one.patch,
             )
             for n, one in enumerate(outcomes, state.progress.steps + 1)
         )
-        changed = {"files": runner.files, "added": runner.added, "removed": runner.removed}
+        change = runner.change
+        names = tuple(file.path for file in change.files)
+        changed = {"files": names, "added": change.added, "removed": change.removed}
         progress = state.progress.model_copy(update={**changed, "steps": state.progress.steps + len(steps)})
         self.update(
             workspace=runner.workspace,
+            change=change,
             steps=(*state.steps, *steps)[-MAX_STEPS_KEPT:],
             progress=progress,
         )
         last = "; ".join(f"{step.action}: {step.summary}" for step in steps)
         self.clients.progress.report(repository=progress, last=last)
+
+    def _log_answer(self, answer: RepositoryEngineerOutput, outcomes: list[ActionOutcome]) -> None:
+        """Add an answer with the outcomes of its actions to the story of the run."""
+        state, runner = self.get_state(), self.runner
+        record = TracedAnswer(
+            number=state.answers,
+            at=format_time(workflow.now()),
+            phase="change" if runner.workspace.patch else "locate",
+            thought=answer.thought[:500],
+            actions=tuple(
+                TracedAction(action=describe_action(one.action), outcome=one.line, failed=one.result.failed)
+                for one in outcomes
+            ),
+            files=state.progress.files,
+            added=runner.change.added,
+            removed=runner.change.removed,
+            **self.answer_usage,
+        )
+        self.clients.log.add(record)
 
     def _add_turn(self, answer: RepositoryEngineerOutput, outcomes: list[ActionOutcome], remarks: list[str]) -> None:
         """Add an answer and its results to the conversation, with what has become known meanwhile."""
@@ -397,3 +432,12 @@ class RepositoryWorkflow(RepositoryWork):
         )
         changes = {"state": self.state, "feedback": tuple(self.feedback_items), "control": self.control}
         workflow.continue_as_new(self.request.model_copy(update=changes))
+
+
+def _compute_usage(before: WorkflowUsage, after: WorkflowUsage) -> dict[str, Any]:
+    """Return tokens and cost of the calls in between, as fields of a record."""
+    tokens = after.tokens_in + after.tokens_out - before.tokens_in - before.tokens_out
+    return {
+        "tokens": tokens,
+        "cost_usd": None if after.cost_usd is None else after.cost_usd - (before.cost_usd or 0.0),
+    }

@@ -19,6 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.coding.engineering import EngineerAction, EngineerActionKind
     from tenure.contracts.coding.repositories import (
         ActionResult,
+        ChangeSoFar,
         CodeSearchRequest,
         CommandRequest,
         EditRequest,
@@ -53,6 +54,11 @@ class ActionOutcome(NamedTuple):
     patch: str = ""
     """Stored patch after the action, if it changed."""
 
+    @property
+    def line(self) -> str:
+        """Outcome in a line, without the action."""
+        return " ".join(self.result.summary.split()).removeprefix(f"{describe_action(self.action)}: ")[:200]
+
 
 class CommandPlace(NamedTuple):
     """Environment of commands."""
@@ -76,8 +82,7 @@ class ActionRunner:
         self._clients = clients
         self.workspace = workspace
         self._prepare_commands, self._ask_person = prepare_commands, ask_person
-        self.files: tuple[str, ...] = ()
-        self.added = self.removed = 0
+        self.change = ChangeSoFar()
 
     async def run_all(self, actions: Sequence[EngineerAction], *, keeps_changes: bool = True) -> list[ActionOutcome]:
         """Execute actions until a change or a command fails; without `keeps_changes`, commands change no file."""
@@ -127,19 +132,23 @@ class ActionRunner:
         """Make the changes of neighbouring actions together: all of them, or none."""
         summary = "; ".join(map(describe_action, actions))
         patch = ""
+        edits: tuple[str, ...] = ()
         try:
-            request = EditRequest(workspace=self.workspace, edits=tuple(_merge_edits(actions)))
+            request = EditRequest(workspace=self.workspace, edits=tuple(map(_build_edit, actions)))
             reply: StepReply = await self._clients.execute_activity(
                 WorkspaceActivities.edit_files, request, summary=summary
             )
         except (ValidationError, ActivityError) as error:
             result = _explain(error)
         else:
-            result, patch = reply.observation, reply.workspace.patch
+            result, patch, edits = reply.observation, reply.workspace.patch, reply.edits
             self._take(reply)
-        # The result is that of all of them; it is shown once.
-        others = result.model_copy(update={"text": ""})
-        return [ActionOutcome(one, others if n else result, patch) for n, one in enumerate(actions)]
+        # The text is that of all of them and shown once; a refusal has one summary as well.
+        summaries = edits or (result.summary,) * len(actions)
+        return [
+            ActionOutcome(one, result.model_copy(update={"summary": line} | ({"text": ""} if n else {})), patch)
+            for n, (one, line) in enumerate(zip(actions, summaries, strict=True))
+        ]
 
     async def _act(self, action: EngineerAction, *, keeps_changes: bool) -> ActionOutcome:
         """Carry out an action that neither reads nor edits."""
@@ -172,30 +181,20 @@ class ActionRunner:
     def _take(self, reply: StepReply) -> None:
         """Continue from the state after an action."""
         self.workspace = reply.workspace
-        self.files, self.added, self.removed = reply.files, reply.added, reply.removed
+        self.change = reply.change or self.change
 
 
 def _get_group(action: EngineerAction) -> str:
     return "read" if action.kind in READING else "change" if action.kind in CHANGING else "other"
 
 
-def _merge_edits(actions: Sequence[EngineerAction]) -> list[FileEdit]:
-    """Return one edit for each file; later replacements of a file follow the earlier ones."""
-    edits: dict[str, FileEdit] = {}
-    for action in actions:
-        content = action.text if action.kind == "write" else None
-        earlier = edits.get(action.subject)
-        if earlier and action.kind == "edit" and earlier.replacements:
-            replacements = (*earlier.replacements, *action.replacements)
-            edits[action.subject] = earlier.model_copy(update={"replacements": replacements})
-        else:
-            edits[action.subject] = FileEdit(
-                path=action.subject,
-                replacements=action.replacements,
-                content=content,
-                delete=action.kind == "delete",
-            )
-    return list(edits.values())
+def _build_edit(action: EngineerAction) -> FileEdit:
+    return FileEdit(
+        path=action.subject,
+        replacements=action.replacements,
+        content=action.text if action.kind == "write" else None,
+        delete=action.kind == "delete",
+    )
 
 
 def _fail(text: str, summary: str) -> ActionResult:

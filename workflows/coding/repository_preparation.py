@@ -13,6 +13,7 @@ from temporalio import workflow
 from workflows.coding.repository_actions import CommandPlace
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
+from workflows.runtime.story_log import format_time
 
 with workflow.unsafe.imports_passed_through():
     from activities.code_index import CodeIndexActivities
@@ -33,6 +34,7 @@ with workflow.unsafe.imports_passed_through():
         SetupReply,
         Workspace,
     )
+    from tenure.contracts.research.trace import TracedTestRun
     from tenure.contracts.sandbox import SandboxSelfTest
 
 MAP_TIMEOUT = timedelta(seconds=3)
@@ -45,6 +47,11 @@ tokens), which has no map and lists and searches files in its first answers inst
 
 NO_SANDBOX = "no running worker has a sandbox"
 NO_NETWORK = "its set-up needs the network, which is not allowed (--allow-setup)"
+
+
+def record_tests(state: str, report: ProjectTestReport) -> TracedTestRun:
+    """Return the record of a test run that ends now; `state` says which tests ran in which files."""
+    return TracedTestRun(at=format_time(workflow.now()), state=state, outcome=describe_tests(report).splitlines()[0])
 
 
 class Preparation:
@@ -226,6 +233,7 @@ class Preparation:
         self.baseline = await self._try(testing, "The tests of the commit could not be run")
         if self.baseline:
             line = describe_tests(self.baseline)
+            self._clients.log.add(record_tests("all tests, before the change", self.baseline))
             self._news.append(f"Tests of the commit, before any change: {line}")
             self._clients.progress.report(last=f"tests before: {line.splitlines()[0]}")
         if place.environment.checks:

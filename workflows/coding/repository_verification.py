@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from temporalio import workflow
 
-from workflows.coding.repository_preparation import Preparation
+from workflows.coding.repository_preparation import Preparation, record_tests
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
@@ -120,8 +120,11 @@ class _Verification:
         reports = []
         for _ in range(times if is_needed else 0):
             running = self._clients.sandbox.run_project_tests(chosen, summary=summary)
-            reports.append(await self._try(running, f"The tests could not be run ({summary})"))
-        return tuple(report for report in reports if report is not None)
+            report = await self._try(running, f"The tests could not be run ({summary})")
+            if report is not None:
+                reports.append(report)
+                self._clients.log.add(record_tests(summary, report))
+        return tuple(reports)
 
     async def _run_checks(self) -> CheckReport | None:
         if not self._checks or self._prepared.checks is None:

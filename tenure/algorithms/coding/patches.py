@@ -21,6 +21,20 @@ def build_patch(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     return "".join(line for path in paths for line in _diff_file(path, before.get(path), after.get(path)))
 
 
+def mark_lines(patch: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a patch, each with its kind: `file`, `place`, `added`, `removed`, or empty for a kept one."""
+    kinds = {"+": "added", "-": "removed"}
+    is_content = False  # in the head of a file, "--- a/x" is a name and no removed line
+    for line in patch.splitlines():
+        if line.startswith("diff --git "):
+            is_content = False
+        elif line.startswith("@@ "):
+            is_content = True
+            yield "place", line
+            continue
+        yield kinds.get(line[:1], "") if is_content else "file", line
+
+
 def _diff_file(path: str, before: str | None, after: str | None) -> Iterator[str]:
     if before == after:
         return

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract
 from tenure.contracts.coding.repositories import (
+    ChangeSoFar,
     CheckReport,
     Environment,
     OpenedRepository,
@@ -77,6 +78,8 @@ class RepositoryState(Contract):
     turns: tuple[ConversationTurn, ...] = ()
     answers: int = 0
     """Number of answers of the model."""
+    change: ChangeSoFar = ChangeSoFar()
+    """Change of the latest state."""
     steps: tuple[RepositoryStep, ...] = ()
     progress: RepositoryProgress = RepositoryProgress()
     read_feedback: int = 0

@@ -109,19 +109,7 @@ class EditRequest(Contract):
     """Changes of files, all of which are made or none."""
 
     workspace: Workspace
-    edits: tuple[FileEdit, ...] = Field(min_length=1, max_length=20)
-
-
-class StepReply(Contract):
-    """Result of an action that may change files."""
-
-    workspace: Workspace
-    observation: ActionResult
-    files: tuple[str, ...] = ()
-    """Files that differ from the commit."""
-    added: int = 0
-    removed: int = 0
-    """Lines of the patch."""
+    edits: tuple[FileEdit, ...] = Field(min_length=1, max_length=60)
 
 
 class ChangedFile(Contract):
@@ -137,6 +125,42 @@ class ChangedFile(Contract):
     """Number of removed lines; zero for a binary file."""
     is_test: bool = False
     """Whether it is a file of tests or of their data."""
+
+
+MAX_DIFF_CHARS = 30_000
+"""Length of a change that the page shows while the work continues: about 600 lines."""
+
+
+class ChangeSoFar(Contract):
+    """Change of a state against its commit, as people see it while the work continues."""
+
+    files: tuple[ChangedFile, ...] = ()
+    """Files that differ from the commit."""
+    diff: str = ""
+    """Beginning of the patch."""
+    is_cut: bool = False
+    """Whether the patch is longer."""
+
+    @property
+    def added(self) -> int:
+        """Number of added lines."""
+        return sum(file.added for file in self.files)
+
+    @property
+    def removed(self) -> int:
+        """Number of removed lines."""
+        return sum(file.removed for file in self.files)
+
+
+class StepReply(Contract):
+    """Result of an action that may change files."""
+
+    workspace: Workspace
+    observation: ActionResult
+    edits: tuple[str, ...] = ()
+    """Outcome of each edit of a request in a line, such as `lines 10-12, +3 -1`; empty if they were refused."""
+    change: ChangeSoFar | None = None
+    """Change after the action; None if the action has changed nothing."""
 
 
 class Patch(Contract):

@@ -213,6 +213,63 @@ class TracedMemory(Experience):
     """Memories that this run stored."""
 
 
+class TracedAction(Contract):
+    """An action of the model in a repository."""
+
+    action: str
+    """Action and its subject, such as `edit src/a.py`."""
+    outcome: str
+    """Outcome in a line."""
+    failed: bool = False
+
+
+class TracedAnswer(Contract):
+    """An answer of the model that works in a repository, with its actions."""
+
+    record: Literal["answer"] = "answer"
+    number: int
+    """Number of the answer, from 1."""
+    at: str
+    """Time at which its actions had ended."""
+    phase: str
+    """Phase of the work."""
+    thought: str = ""
+    actions: tuple[TracedAction, ...] = ()
+    tokens: int = 0
+    """Prompt and completion tokens of the answer."""
+    cost_usd: float | None = None
+    """Cost in US dollars; None if the model has no known price."""
+    files: tuple[str, ...] = ()
+    """Files that differ from the commit after it."""
+    added: int = 0
+    removed: int = 0
+    """Lines of the patch after it."""
+
+
+class TracedTestRun(Contract):
+    """Tests of a project that were run in one state of its files."""
+
+    record: Literal["test_run"] = "test_run"
+    at: str
+    """Time of their end."""
+    state: str
+    """Tests that ran, and the state of the files."""
+    outcome: str
+    """Counts of the results, or the reason of their absence."""
+
+
+class TracedVerification(Contract):
+    """Verdict of the tests on a change."""
+
+    record: Literal["verification"] = "verification"
+    number: int
+    """Number of the verification, from 1."""
+    at: str
+    """Time of the verdict."""
+    outcome: str
+    """Verdict with the numbers of fixed, kept, failing and broken tests."""
+
+
 CallKind = Literal["model", "search", "web", "program", "other"]
 """Subject of a call: a role, a search of the knowledge base, the web, a program in the sandbox, or anything else."""
 
@@ -262,7 +319,10 @@ StoryRecord = Annotated[
     | TracedThought
     | TracedSection
     | TracedReflection
-    | TracedProgram,
+    | TracedProgram
+    | TracedAnswer
+    | TracedTestRun
+    | TracedVerification,
     Field(discriminator="record"),
 ]
 """Record of something that has happened in a run."""
@@ -321,6 +381,8 @@ class Trace(RunHead, StoryFacts):
     """Amount of work allowed for the research."""
     programs: tuple[TracedProgram, ...] = ()
     """Programs over tables, in order."""
+    work: tuple[TracedAnswer | TracedTestRun | TracedVerification, ...] = ()
+    """Steps of the work in a repository, in order."""
     outline: tuple[str, ...] = ()
     """First outline."""
     initial_findings: tuple[Finding, ...] = ()

@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from tenure.algorithms.coding.patches import mark_lines
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
@@ -53,6 +54,7 @@ def make_environment(*folders: Path) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
+    environment.filters["diff_lines"] = mark_lines
     environment.globals |= {"documents": "", "unsourced": UNSOURCED}
     return environment
 

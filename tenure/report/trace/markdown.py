@@ -13,6 +13,7 @@ from tenure.contracts.research.cycle import PlannedAction
 from tenure.contracts.research.learning import KnownFact
 from tenure.contracts.research.trace import (
     Trace,
+    TracedAnswer,
     TracedCycle,
     TracedDecision,
     TracedMemory,
@@ -22,10 +23,11 @@ from tenure.contracts.research.trace import (
     TracedReflection,
     TracedSection,
     TracedTask,
+    TracedVerification,
 )
 from tenure.contracts.run.run import PlanStepKind
 from tenure.report.layout.program import set_attempts
-from tenure.report.render.escaping import escape, format_code_block
+from tenure.report.render.escaping import escape, format_code_block, format_code_span
 from tenure.report.render.markdown import write_markdown
 from tenure.report.render.steps import render_steps
 
@@ -56,6 +58,7 @@ def render_trace(trace: Trace) -> str:
     parts = [
         _opening(trace),
         _titled("Computed from tables", _programs(trace.programs)),
+        _titled("Work in the repository", _work(trace)),
         _titled("Remembered", _remembered(trace.memory)) if trace.memory else "",
         *(_cycle(cycle) for cycle in trace.cycles),
         _titled("Reasoning", _bullets(thought.summary for thought in trace.thoughts)),
@@ -149,6 +152,30 @@ def _programs(programs: Iterable[TracedProgram]) -> Iterator[str]:
             yield f"It printed:\n\n{format_code_block(program.output)}"
         yield from _labelled("It made", _quoted(program.artifacts))
         before = program.code or before
+
+
+def _work(trace: Trace) -> Iterator[str]:
+    """Yield the answers of the model with their actions, the test runs and the verdicts, in order."""
+    for record in trace.work:
+        if isinstance(record, TracedAnswer):
+            yield _answer(record)
+        elif isinstance(record, TracedVerification):
+            yield f"**Verification {record.number}** {_seconds(record.at)} {escape(record.outcome)}"
+        else:
+            yield f"**Tests** {_seconds(record.at)} {escape(record.state)}: {escape(record.outcome)}"
+
+
+def _answer(answer: TracedAnswer) -> str:
+    cost = f", {answer.cost_usd:.4f} USD" if answer.cost_usd is not None else ""
+    head = f"**Answer {answer.number}** {_seconds(answer.at)} {answer.phase}, {answer.tokens:,} tokens{cost}"
+    lines = [
+        f"- {format_code_span(action.action)}{' failed' if action.failed else ''}: {escape(action.outcome)}"
+        for action in answer.actions
+    ]
+    if answer.files:
+        names = ", ".join(map(format_code_span, answer.files))
+        lines.append(f"- the change so far: {names}, +{answer.added} -{answer.removed}")
+    return _block(f"{head}\n\n{escape(answer.thought)}" if answer.thought else head, lines)
 
 
 def _page(page: WebPage) -> str:

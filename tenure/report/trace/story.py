@@ -10,6 +10,7 @@ from tenure.contracts.research.trace import (
     RunHead,
     Story,
     Trace,
+    TracedAnswer,
     TracedCall,
     TracedCycle,
     TracedDecision,
@@ -20,7 +21,9 @@ from tenure.contracts.research.trace import (
     TracedReflection,
     TracedSection,
     TracedTask,
+    TracedTestRun,
     TracedThought,
+    TracedVerification,
 )
 from tenure.contracts.result.result import Result
 
@@ -38,6 +41,9 @@ def build_trace(head: RunHead, story: Story, result: Result | None) -> Trace:
         effort=outline.effort if outline else None,
         outline=outline.headings if outline else (),
         programs=_select(story, TracedProgram),
+        work=tuple(
+            record for record in story.records if isinstance(record, TracedAnswer | TracedTestRun | TracedVerification)
+        ),
         initial_findings=cycles[0].accepted if cycles and cycles[0].number == 0 else (),
         cycles=tuple(cycle for cycle in cycles if cycle.number),
         thoughts=_select(story, TracedThought),

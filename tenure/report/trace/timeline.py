@@ -1,7 +1,8 @@
 """Draw the calls of a run over time as one SVG image.
 
 Each part of the run has a row with its calls as bars, coloured by their subject. Below the rows a line shows the tokens
-that had been used by then. Vertical lines show the starts of cycles, and marks the commands of people.
+that had been used by then. Vertical lines show the starts of cycles and the verdicts on a change, and marks the
+commands of people.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from tenure.algorithms.text.printable import flatten
-from tenure.contracts.research.trace import CallKind, Trace, TracedCall
+from tenure.contracts.research.trace import CallKind, Trace, TracedCall, TracedVerification
 
 COLOURS: Final[Mapping[CallKind, str]] = {
     "model": "#1f6f8b",
@@ -68,6 +69,9 @@ def draw_timeline(trace: Trace) -> str:
         drawing.draw_row(row, part, [bar for bar in bars if bar.call.part == part])
     for cycle in trace.cycles:
         drawing.mark(_since(trace, cycle.plans[0].at), "cycle", f"Cycle {cycle.number}")
+    for record in trace.work:
+        if isinstance(record, TracedVerification):
+            drawing.mark(_since(trace, record.at), "cycle", f"Verified: {record.outcome}")
     for at, command in _list_commands(trace):
         drawing.mark(_since(trace, at), "person", command)
     drawing.draw_tokens(bars)

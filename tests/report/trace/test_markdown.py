@@ -12,6 +12,8 @@ from tenure.contracts.research.learning import InheritedPassage, KnownFact, Rela
 from tenure.contracts.research.trace import (
     ControlRecord,
     Trace,
+    TracedAction,
+    TracedAnswer,
     TracedCycle,
     TracedDecision,
     TracedMemory,
@@ -21,6 +23,8 @@ from tenure.contracts.research.trace import (
     TracedReview,
     TracedSection,
     TracedTask,
+    TracedTestRun,
+    TracedVerification,
 )
 from tenure.contracts.run.run import FeedbackRecord, StepProgress
 from tenure.report.trace.markdown import render_trace
@@ -297,3 +301,34 @@ def test_a_plan_shows_its_steps() -> None:
     assert "**Steps**\n\n- a search “Who?”: completed\n- b compare “price”, after a: failed (one \\<document>)" in text
     assert "- “price” for “Causes” (two documents were compared): failed, one document" in text
     assert "- “when” for “Causes”: skipped, known" in text
+
+
+def test_the_work_in_a_repository_is_told_in_order() -> None:
+    """Answers with actions, costs and the change so far; test runs with counts; verdicts."""
+    at = "2026-01-01T10:00:05.000+00:00"
+    answer = TracedAnswer(
+        number=2,
+        at=at,
+        phase="change",
+        thought="It is *wrong*.",
+        actions=(
+            TracedAction(action="edit src/a.py", outcome="lines 2-3, +2 -1"),
+            TracedAction(action="run false", outcome="exit code 1", failed=True),
+        ),
+        tokens=1234,
+        cost_usd=0.0125,
+        files=("src/a.py",),
+        added=2,
+        removed=1,
+    )
+    tests = TracedTestRun(at=at, state="all tests, with the change", outcome="3 passed in 1 s")
+    verdict = TracedVerification(number=1, at=at, outcome="proved: 1 fixed, 2 kept")
+    trace = Trace(id="r", question="q", started_at=at, status="running", work=(answer, tests, verdict))
+    text = render_trace(trace)
+    assert (
+        "**Answer 2** 2026-01-01T10:00:05+00:00 change, 1,234 tokens, 0.0125 USD\n\nIt is \\*wrong\\*.\n\n"
+        "- `edit src/a.py`: lines 2-3, +2 -1\n- `run false` failed: exit code 1\n"
+        "- the change so far: `src/a.py`, +2 -1\n\n"
+        "**Tests** 2026-01-01T10:00:05+00:00 all tests, with the change: 3 passed in 1 s\n\n"
+        "**Verification 1** 2026-01-01T10:00:05+00:00 proved: 1 fixed, 2 kept"
+    ) in text

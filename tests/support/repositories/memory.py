@@ -13,6 +13,7 @@ from temporalio import activity
 from tenure.contracts.coding.repositories import (
     ActionResult,
     ChangedFile,
+    ChangeSoFar,
     CheckReport,
     CheckRequest,
     CodeSearchRequest,
@@ -84,6 +85,11 @@ class MemoryRepository:
             if files.get(name) != self.files.get(name)
         )
 
+    def _diff(self, files: Files) -> str:
+        return "".join(
+            f"diff --git a/{one.path} b/{one.path}\n+{files.get(one.path, '')}" for one in self._changed(files)
+        )
+
     @activity.defn
     async def open_repository(self, request: OpenRequest) -> OpenedRepository:
         self.asked.append(request)
@@ -117,19 +123,18 @@ class MemoryRepository:
                 files[edit.path] = files[edit.path].replace(one.search, one.replace)
             if edit.delete:
                 files.pop(edit.path)
-        changed = tuple(one.path for one in self._changed(files))
         observation = ActionResult(text="edited", summary=f"edited {len(request.edits)} file(s)")
         return StepReply(
-            workspace=self._store(request.workspace, files), observation=observation, files=changed, added=1, removed=1
+            workspace=self._store(request.workspace, files),
+            observation=observation,
+            edits=tuple(f"edit {n} of {len(request.edits)}" for n in range(1, len(request.edits) + 1)),
+            change=ChangeSoFar(files=self._changed(files), diff=self._diff(files)),
         )
 
     @activity.defn
     async def build_patch(self, workspace: Workspace) -> Patch:
         files = self._load(workspace)
-        text = "".join(
-            f"diff --git a/{one.path} b/{one.path}\n+{files.get(one.path, '')}" for one in self._changed(files)
-        )
-        return Patch(workspace=workspace, text=text, files=self._changed(files))
+        return Patch(workspace=workspace, text=self._diff(files), files=self._changed(files))
 
     @activity.defn
     async def close_workspace(self, workspace: Workspace) -> None:
@@ -160,8 +165,7 @@ class MemoryRepository:
         self.asked.append(request)
         code, text = self.command(request.command, self._load(request.workspace))
         observation = ActionResult(text=text, summary=f"exit code {code}")
-        files = tuple(one.path for one in self._changed(self._load(request.workspace)))
-        return CommandReply(workspace=request.workspace, observation=observation, exit_code=code, files=files)
+        return CommandReply(workspace=request.workspace, observation=observation, exit_code=code)
 
     @activity.defn
     async def run_project_tests(self, request: ProjectTestRequest) -> ProjectTestReport:

@@ -9,9 +9,11 @@ import pytest
 
 from tenure.contracts.coding.repositories import CodeSearchRequest, CommandRequest, EditRequest, EnvironmentRequest
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
+from tenure.contracts.research.trace import TracedAnswer, TracedTestRun, TracedVerification
 from tenure.contracts.run.control import RunCommand
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
+from tests.report.traces import trace_run
 from tests.support.repositories.memory import MemoryRepository
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.worlds import Held, Line, MemoryKnowledge, ScriptedChat, in_turn, says, story
@@ -65,6 +67,32 @@ async def test_an_issue_is_resolved_and_proved(serving: Serving) -> None:
     ]
     second, third = [prompt for _, prompt in chat.asked][1:]
     assert "return 'wrong'" in second and "ran pytest -q tests/test_a.py" in third
+
+
+async def test_the_trace_tells_the_work_step_by_step(serving: Serving) -> None:
+    """Each answer has its actions with their outcomes and its cost; the test runs and verdicts follow in order."""
+    edits = FIX.replace("RUN", "WRITE src/b.py\n<<<<<<< CONTENT\nright\n>>>>>>> END\nDELETE src/b.py\nRUN")
+    chat, repository = script(in_turn(READ, edits, DONE)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request())
+        await handle.result()
+        trace = await trace_run(stage.client, handle.id)
+
+    answers = [record for record in trace.work if isinstance(record, TracedAnswer)]
+    assert [answer.number for answer in answers] == [1, 2, 3]
+    assert [(one.action, one.outcome) for one in answers[1].actions] == [
+        ("plan", "noted"),
+        ("edit src/a.py", "edit 1 of 3"),
+        ("write src/b.py", "edit 2 of 3"),
+        ("delete src/b.py", "edit 3 of 3"),
+        ("run pytest -q tests/test_a.py", "exit code 0"),
+    ]
+    assert answers[1].files == ("src/a.py",) and answers[1].tokens > 0
+    assert sum(answer.tokens for answer in answers) == sum(call.tokens for call in trace.calls)
+    runs = [record for record in trace.work if isinstance(record, TracedTestRun)]
+    assert (runs[0].state, runs[0].outcome) == ("all tests, before the change", "1 failed in 0 s")
+    assert ("all tests, with the change", "1 passed in 0 s") in [(run.state, run.outcome) for run in runs]
+    assert isinstance(trace.work[-1], TracedVerification) and trace.work[-1].outcome == "proved: 1 fixed"
 
 
 async def test_a_change_that_fails_goes_back_to_the_model(serving: Serving) -> None:
