@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from temporalio.exceptions import ApplicationError
@@ -49,9 +50,9 @@ def activities(tmp_path: Path) -> WorkspaceActivities:
     return WorkspaceActivities(make_workspaces(tmp_path / "home"), DocumentRoots((tmp_path,)))
 
 
-async def open_path(activities: WorkspaceActivities, path: Path | str) -> OpenedRepository:
+async def open_path(activities: WorkspaceActivities, path: Path | str, **others: Any) -> OpenedRepository:
     """Open a repository."""
-    source = RepositorySource(path=str(path))
+    source = RepositorySource(path=str(path), **others)
     return await ActivityEnvironment().run(activities.open_repository, OpenRequest(run=RUN, source=source))
 
 

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 TestRunner = Literal["pytest", "unittest", "go", "cargo", "jest", "vitest", "mocha", "tap", "other"]
@@ -126,11 +126,13 @@ def _plan_unittest(assignments: list[str], words: list[str], ids: Sequence[str])
 
 
 def _plan_go(assignments: list[str], words: list[str], ids: Sequence[str]) -> TestPlan:
-    """Select tests by the packages and names in `package::Test/part`."""
+    """Select tests by the packages and names in `package::Test/part`, or by the folders of files."""
     arguments = [word for word in words[2:] if word != "-json"]
     selection = shorten_selection(ids, "::")
     if selection:
-        packages = list(dict.fromkeys(one.partition("::")[0] for one in selection))
+        # Go tests packages: a single file would be compiled without the others of its package.
+        places = (f"./{one.rpartition('/')[0]}" if one.endswith(".go") else one.partition("::")[0] for one in selection)
+        packages = list(dict.fromkeys(places))
         names = list(dict.fromkeys(one.partition("::")[2].partition("/")[0] for one in selection))
         options = [word for word in arguments if word.startswith("-")]
         pattern = f"^({'|'.join(re.escape(name) for name in names)})$" if all(names) else ""
@@ -149,7 +151,10 @@ def _plan_node(command: str, words: Sequence[str], scripts: Mapping[str, str]) -
     for runner, options in _NODE_REPORTS.items():
         if re.search(rf"\b{runner}\b", script):
             return TestPlan(f"{command}{separator} {options}", runner, False, {"CI": "true"})
-    if re.search(r"\bnode\b.*--test\b|\btap(?:e)?\b", script):
+    if re.search(r"\bnode\b.*--test\b", script):
+        # From version 23 on, Node writes TAP only on request.
+        return replace(_plan_output(command, "tap"), variables={"NODE_OPTIONS": "--test-reporter=tap"})
+    if re.search(r"\btap(?:e)?\b", script):
         return _plan_output(command, "tap")
     return None
 
