@@ -124,7 +124,8 @@ class WorkspaceActivities:
         """Copy the commit of a request from the object store, a server or this machine."""
         source, copies = request.source, self._workspaces.copies
         if source.packed:
-            return await copies.copy_packed(source.path, source.revision, source.packed)
+            copied = await copies.copy_packed(source.path, source.revision, source.packed)
+            return copied._replace(notes=source.notes)
         if is_url(source.path):
             if not request.web:
                 raise RepositoryRefused("a repository is fetched from a server only if the run may read the web: --web")

@@ -13,6 +13,8 @@ class RepositorySource(Contract):
     """Branch, tag or commit that the work starts from."""
     packed: str = ""
     """Location of the packed commit in the object store, for workers on other machines; empty without a store."""
+    notes: tuple[str, ...] = ()
+    """Notes of the client that has packed it, such as on changes that are not committed."""
 
 
 class RepositoryTask(Contract):

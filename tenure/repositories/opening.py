@@ -8,7 +8,7 @@ from tenure.contracts.coding.repositories import OpenedRepository, RepositorySou
 from tenure.files.file_store import FileStore
 from tenure.repositories.copies import CopiedCommit, pack_commit
 from tenure.repositories.locks import run_to_end
-from tenure.repositories.sources import locate_repository, open_source, resolve_revision
+from tenure.repositories.sources import find_uncommitted, locate_repository, open_source, resolve_revision
 from tenure.repositories.tree import check_tree, list_tree, read_objects, summarize_tree
 from tenure.repositories.workspaces import Workspaces
 
@@ -55,11 +55,15 @@ def pack_source(path: Path, revision: str, store: FileStore) -> RepositorySource
 
     Raises:
         RepositoryRefused: there is no repository, no such commit, or a commit that cannot be worked on.
+        RepositoryUnavailable: it takes too long.
         FileStoreError: the object store cannot take the commit.
     """
-    with open_source(locate_repository(path), lambda _: None) as source:
+    repository = locate_repository(path)
+    with open_source(repository, lambda _: None) as source:
         commit = resolve_revision(source, revision, str(path))
         entries = list_tree(source, commit)
         check_tree(entries, partial(read_objects, source))
         with pack_commit(source, commit, entries) as packed, packed.open("rb") as file:
-            return RepositorySource(path=str(path.resolve()), revision=commit, packed=store.upload(file))
+            location = store.upload(file)
+        notes = find_uncommitted(repository, source)
+    return RepositorySource(path=str(path.resolve()), revision=commit, packed=location, notes=notes)

@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -102,6 +102,7 @@ class ProjectTests:
             for path, content in request.hidden:
                 await run_to_end(partial(place_file, folder, path, content.encode()))
             scripts = await run_to_end(partial(_read_scripts, folder))
+            files = {name for name in request.ids if (folder / name).is_file()}
             plan = plan_tests(request.environment.test, request.ids, scripts)
             async with self._environments.use(request.workspace, request.environment, folder) as environment:
                 secret = secrets.token_hex(16)
@@ -113,7 +114,8 @@ class ProjectTests:
                     note = f"run without the options of its configuration: {_find_usage_error(outcome)}"
                     outcome = await run(plan, {**plan.variables, **build_pytest_variables("-o addopts=")})
         parsed = await asyncio.to_thread(_parse, plan, outcome, secret)
-        return await self._describe(request, plan, outcome, parsed, note)
+        tests = parsed.tests if plan.selects else _select(parsed.tests, request.ids, files)
+        return await self._describe(request, plan, outcome, parsed, tests, note)
 
     async def check(self, request: CheckRequest) -> CheckReport:
         """Run linters and type checkers.
@@ -172,9 +174,9 @@ class ProjectTests:
         plan: TestPlan,
         outcome: CommandOutcome,
         parsed: ParsedReport,
+        tests: Sequence[ProjectTest],
         note: str,
     ) -> ProjectTestReport:
-        tests = parsed.tests if plan.selects else _select(parsed.tests, request.ids)
         passed = sorted(test.id for test in tests if test.outcome == "passed")
         failed = [test for test in tests if test.outcome in ("failed", "error")]
         others = [test for test in tests if test.outcome not in ("failed", "error")]
@@ -271,9 +273,12 @@ def _parse(plan: TestPlan, outcome: CommandOutcome, secret: str) -> ParsedReport
     return ParsedReport(merge_tests(test for report in reports for test in report.tests), error)
 
 
-def _select(tests: Sequence[ProjectTest], ids: Sequence[str]) -> tuple[ProjectTest, ...]:
-    """Return the requested tests, by their ids or files, of a run of all."""
-    if not ids:
+def _select(tests: Sequence[ProjectTest], ids: Sequence[str], files: Set[str]) -> tuple[ProjectTest, ...]:
+    """Return the requested tests, by their ids or `files`, of a run of all; all, if their report names no such file.
+
+    TAP names no files, and Cargo only those of test binaries.
+    """
+    if not ids or files - {test.path for test in tests}:
         return tuple(tests)
     requested = set(ids)
     return tuple(test for test in tests if test.id in requested or test.path in requested)

@@ -1,5 +1,6 @@
 """Start a run: turn a request into the input of its workflow, check it, and start the workflow."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +29,12 @@ from tenure.runs.messages import StartRequest
 from tenure.runs.options import TurnOptions
 from tenure.runs.paths import allow_reading, find_manual, plan_ingestion
 from tenure.runs.programs.files import read_files, read_tests, upload_files
-from tenure.runs.programs.repository import build_repository_task, is_server_url
+from tenure.runs.programs.repository import (
+    build_repository_task,
+    is_server_url,
+    is_uploaded,
+    upload_repository,
+)
 from tenure.runs.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_run_id
 from tenure.runs.session.connection import AGENT_WORKFLOW, Session, explain_refusals, register_search_attributes
 from tenure.runs.session.run_records import load_archived
@@ -103,6 +109,8 @@ def build_request(request: StartRequest, settings: ClientSettings, note: Callabl
     web = build_web_scope(request, settings)
     if repository := build_repository_task(request, reads_web=web is not None):
         web = None  # which allows the URL of the repository, and no searches
+        if is_uploaded(repository.source, settings):
+            note("the commit is stored for workers on other machines first, which takes a minute if it is large")
     if DEFAULT_CORPUS in requested or not (request.docs or requested or databases or web or mode == "code"):
         ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(find_manual()),)))
     corpora = dict.fromkeys((*(read.corpus for read in ingest), *requested, *map(get_database_corpus, databases)))
@@ -219,13 +227,19 @@ async def launch_run(
 async def prepare_run(session: Session, planned: PlannedRun) -> PlannedRun:
     """Return a run with its notifications, after letting the worker read its documents and checking its corpora.
 
+    The commit of a repository is stored for workers on other machines, if there is an object store.
+
     Raises:
-        InvalidRequest: a corpus does not exist.
+        InvalidRequest: a corpus does not exist, or a commit cannot be worked on.
+        Unreachable: the object store does not answer.
     """
     request = _add_notifications(planned.request, session.place)
     given = [file.path for file in request.files if file.path is not None]
-    if request.repository and not is_server_url(request.repository.source.path):
-        given.append(request.repository.source.path)
+    if request.repository:
+        repository = await asyncio.to_thread(upload_repository, request.repository, session.settings)
+        request = request.model_copy(update={"repository": repository})
+        if not repository.source.packed and not is_server_url(repository.source.path):
+            given.append(repository.source.path)
     allow_reading(session.settings, request.ingest, planned.id, given)
     await register_search_attributes(session)
     await _check_corpora(session, request)

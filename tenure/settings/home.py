@@ -30,8 +30,8 @@ class HomeSettings(SettingsGroup):
     of a Temporal namespace need the same one.
     """
     files_uri: str = Field(default="", pattern=r"^(s3://[a-z0-9][a-z0-9.-]+(/[\w./-]+)?)?$")
-    """Folder of an object store, such as `s3://bucket/files`, for files that programs read and create, if workers and
-    clients run on several machines; empty for paths of one machine.
+    """Folder of an object store, such as `s3://bucket/files`, for files that programs read and create and for commits
+    of repositories, if workers and clients run on several machines; empty for paths of one machine.
     """
     owner: IdentifierName | Literal[""] = ""
     """Owner of everything that commands start and read, in a namespace and a knowledge base of its own."""

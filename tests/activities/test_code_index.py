@@ -11,7 +11,7 @@ from tenure.contracts.coding.repositories import CodeSearchRequest, MapRequest, 
 from tenure.knowledge.base import KnowledgeBase
 from tenure.repositories.workspaces import Workspaces
 from tests.knowledge.word_vectors import WordVectors
-from tests.repositories.git_repositories import make_repository, make_workspaces, start_work
+from tests.support.repositories.git import make_repository, make_workspaces, start_work
 
 FILES: dict[str, str | bytes] = {
     "src/basket.py": "def total_price(items):\n    return sum(items)\n",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from temporalio.exceptions import ApplicationError
@@ -27,7 +28,7 @@ from tenure.document_roots import DocumentRoots, add_document_roots, make_run_sc
 from tenure.files.file_store import FileStore
 from tenure.repositories.opening import pack_source
 from tenure.repositories.patches import SharedPatches
-from tests.repositories.git_repositories import commit_files, make_repository, make_workspaces, run_git
+from tests.support.repositories.git import commit_files, make_repository, make_workspaces, run_git
 from tests.support.servers.object_store import object_store
 from tests.support.tiers import slow
 
@@ -49,9 +50,9 @@ def activities(tmp_path: Path) -> WorkspaceActivities:
     return WorkspaceActivities(make_workspaces(tmp_path / "home"), DocumentRoots((tmp_path,)))
 
 
-async def open_path(activities: WorkspaceActivities, path: Path | str, **others: object) -> OpenedRepository:
+async def open_path(activities: WorkspaceActivities, path: Path | str, **others: Any) -> OpenedRepository:
     """Open a repository."""
-    source = RepositorySource(path=str(path), **{key: str(value) for key, value in others.items()})
+    source = RepositorySource(path=str(path), **others)
     return await ActivityEnvironment().run(activities.open_repository, OpenRequest(run=RUN, source=source))
 
 

@@ -106,7 +106,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.runs": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         *("tenure.files", "tenure.algorithms", "tenure.document_roots", "tenure.ownership", "tenure.installation"),
-        "tenure.local_models",
+        # A commit is packed for workers on other machines.
+        *("tenure.local_models", "tenure.repositories"),
     },
     "tenure.cli": {
         *("tenure.runs", "tenure.site", "tenure.mcp_server"),

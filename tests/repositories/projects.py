@@ -15,8 +15,8 @@ from tenure.repositories.project_tests import ProjectTests
 from tenure.repositories.workspaces import Workspaces
 from tenure.sandbox.base import NoSandbox
 from tenure.sandbox.engine import ContainedSandbox
-from tests.repositories.git_repositories import make_repository
 from tests.sandbox.conftest import made, tested
+from tests.support.repositories.git import make_repository
 
 
 @dataclass

@@ -10,7 +10,7 @@ from tenure.contracts.coding.repositories import Workspace
 from tenure.repositories import changes
 from tenure.repositories.errors import RepositoryRefused
 from tenure.repositories.workspaces import RecordedState, Workspaces
-from tests.repositories.git_repositories import (
+from tests.support.repositories.git import (
     MemoryPatches,
     commit_files,
     make_repository,

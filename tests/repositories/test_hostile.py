@@ -9,7 +9,7 @@ import pytest
 from tenure.repositories import tree
 from tenure.repositories.errors import RepositoryRefused
 from tenure.repositories.sources import locate_repository
-from tests.repositories.git_repositories import (
+from tests.support.repositories.git import (
     commit_files,
     copy_repository,
     make_repository,

@@ -1,5 +1,6 @@
 """Test how the tests of projects are run and judged, also those of projects that want to deceive."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -253,3 +254,70 @@ async def test_checks_have_complaints_without_line_numbers(tmp_path: Path) -> No
     assert first.complaints == ("a.py: E501 too long", "b.py: error: bad")
     assert "No module named" in second.error
     assert "exit code 127" in third.error
+
+
+NODE = 'import test from "node:test";\nimport assert from "node:assert";\nimport { half } from "../half.js";\n'
+GO_TEST = (
+    'package half\n\nimport "testing"\n\n'
+    "func Test{name}(t *testing.T) {{\n\tif Half({n}) != {half} {{\n\t\tt.Fatal()\n\t}}\n}}\n"
+)
+RUST_TEST = "#[test]\nfn {name}() {{\n    assert_eq!(half::half({n}), {half});\n}}\n"
+SETUPS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "node": (
+        {
+            "package.json": '{"name": "half", "type": "module", "scripts": {"test": "node --test"}}\n',
+            "half.js": "export const half = (n) => n - 2;\n",
+            "test/old.test.js": NODE + 'test("old", () => assert.equal(half(4), 2));\n',
+        },
+        {
+            "half.js": "export const half = (n) => n / 2;\n",
+            "test/new.test.js": NODE + 'test("new", () => assert.equal(half(6), 3));\n',
+        },
+    ),
+    "go": (
+        {
+            "go.mod": "module example.org/half\n\ngo 1.19\n",
+            "half.go": "package half\n\nfunc Half(n int) int {\n\treturn n - 2\n}\n",
+            "old_test.go": GO_TEST.format(name="Old", n=4, half=2),
+        },
+        {
+            "half.go": "package half\n\nfunc Half(n int) int {\n\treturn n / 2\n}\n",
+            "new_test.go": GO_TEST.format(name="New", n=6, half=3),
+        },
+    ),
+    "cargo": (
+        {
+            "Cargo.toml": '[package]\nname = "half"\nversion = "0.1.0"\nedition = "2021"\n',
+            "src/lib.rs": "pub fn half(n: i32) -> i32 {\n    n - 2\n}\n",
+            "tests/old.rs": RUST_TEST.format(name="old", n=4, half=2),
+        },
+        {
+            "src/lib.rs": "pub fn half(n: i32) -> i32 {\n    n / 2\n}\n",
+            "tests/new.rs": RUST_TEST.format(name="new", n=6, half=3),
+        },
+    ),
+}
+"""Projects with a fault, and their changes with a new test, by the program that runs them."""
+
+
+@slow
+@pytest.mark.parametrize("program", SETUPS)
+async def test_a_new_test_is_told_apart_in_each_language(tmp_path: Path, program: str) -> None:
+    """A file of tests that a patch adds fails on the code of the commit, and passes with the change."""
+    # A sandbox shows the programs of the system only, and none of a home.
+    if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
+        pytest.skip(f"this system has no {program}")
+    files, change = SETUPS[program]
+    project = await open_project(tmp_path, files)
+    environment = (await project.set_up()).environment
+    changed = await project.change(dict(change))
+    (added,) = (name for name in change if name not in files)
+
+    before = await run(project, environment=environment)
+    after = await run(project, changed, environment=environment, baseline=before.passed_digest)
+    reproduced = await run(project, changed, environment=environment, original_code=True, ids=(added,))
+
+    assert (before.counts, after.counts, after.kept, after.error) == ({"passed": 1}, {"passed": 2}, 1, ""), after
+    failed = [test.id for test in reproduced.tests if test.outcome == "failed"]
+    assert len(failed) == 1 and failed[0].lower().endswith("new"), reproduced
+    assert failed[0] in {test.id for test in after.tests}

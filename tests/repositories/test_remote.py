@@ -11,14 +11,14 @@ from tenure.repositories import remote
 from tenure.repositories.errors import RepositoryRefused, RepositoryUnavailable
 from tenure.repositories.remote import is_url
 from tenure.sources.fetch.address_guard import AddressGuard
-from tests.repositories.git_repositories import (
+from tests.repositories.git_server import GitServer, serve_repositories
+from tests.support.repositories.git import (
     commit_files,
     make_repository,
     make_workspaces,
     read_tree,
     run_git,
 )
-from tests.repositories.git_server import GitServer, serve_repositories
 
 ALLOWED = AddressGuard(("127.0.0.1",))
 

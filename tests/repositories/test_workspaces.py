@@ -18,7 +18,7 @@ from tenure.repositories import copies
 from tenure.repositories.errors import RepositoryRefused, StateLost
 from tenure.repositories.patches import SharedPatches
 from tenure.repositories.workspaces import MAX_WORKSPACE_AGE_SECONDS, Workspaces
-from tests.repositories.git_repositories import (
+from tests.support.repositories.git import (
     MemoryPatches,
     copy_repository,
     make_repository,

@@ -18,9 +18,12 @@ from pyarrow.fs import FileSelector, S3FileSystem
 from temporalio.testing import WorkflowEnvironment
 
 from tests.model_server import ModelServer
+from tests.support.repositories.git import CLOCK, make_repository, run_git
 from tests.support.servers.object_store import object_store
 from tests.support.tiers import RUN_ALL, slow
 from tests.system.test_durability import finished, in_flight, kitchen, of_roles
+from tests.workflows.coding.test_real_repository import ANSWERS
+from tests.workflows.coding.test_real_repository import answer as answer_engineer
 from workflows.runtime.task_queues import ALL_QUEUES, MODEL_QUEUE, SANDBOX_QUEUE
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +67,7 @@ def base_environment(client_address: str, variables: dict[str, str]) -> dict[str
         "TENURE_FILES_URI": "s3://fleet/files",
         "TENURE_MIN_RELEVANCE": "0",
         "TENURE_MEMORY": "false",
+        "TENURE_HEARTBEAT_SECONDS": "7",  # a lost machine is replaced sooner
     }
 
 
@@ -182,3 +186,45 @@ async def test_a_fleet_shares_everything_but_its_machines(
     # The killed worker leaves its copy of the input file; the one that finished the program keeps nothing.
     survivor = tmp_path / ("programs-again" if killed == "programs" else "programs")
     assert not any(path.is_file() for path in artifacts_in(survivor))
+
+
+@slow
+async def test_a_fleet_works_on_a_commit_of_the_clients_machine(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """Workers with other homes read the packed commit and no path, also a new machine after the first one is lost.
+
+    Meanwhile the repository of the person is away. Afterwards the patch is applied to its files.
+    """
+    client, office = server.client, tmp_path / "office"
+    repository = make_repository(office / "clock", CLOCK)
+    (repository / "README.md").write_text("not committed\n")
+    run = f"fleet-{uuid.uuid4().hex[:8]}"
+    with ModelServer() as model, object_store("fleet") as variables:
+        model.on("repository_engineer", answer_engineer)
+        shared = base_environment(client.service_client.config.target_host, variables)
+        person = {**shared, **model.environment, "TENURE_HOME": str(office / "home")}
+        async with AsyncExitStack() as machines:
+
+            async def start(name: str, home: Path) -> asyncio.subprocess.Process:
+                environment = of_machine(name, home, shared, model, tmp_path)
+                return await machines.enter_async_context(worker_on(name, environment, tmp_path / f"{name}.log"))
+
+            processes = {name: await start(name, tmp_path / name) for name in PLACES}
+            task = ("start", "format_minutes(65) gives 1:5", "--repo", str(repository), "--id", run, "--detach")
+            await run_client(person, office, *task)
+            repository.rename(tmp_path / "away")
+            async with asyncio.timeout(240):
+                while not (await in_flight(client, run))["run_command"]:
+                    pass
+            processes["programs"].send_signal(signal.SIGKILL)
+            await processes["programs"].wait()
+            await start("programs", tmp_path / "programs-again")
+            report = json.loads(await run_client(person, office, "watch", run, "--json"))
+            (tmp_path / "away").rename(repository)
+            await run_client(person, office, "apply", run)
+
+    assert (report["status"], report["repository"]["proof"]["verdict"]) == ("done", "proved")
+    assert any("not committed are not part of the work: README.md" in note for note in report["notes"]), report["notes"]
+    assert [one.schema_name for one in model.requests] == ["repository_engineer"] * len(ANSWERS)
+    changed = ["README.md", "clock/durations.py", "tests/test_durations.py"]
+    assert run_git(repository, "diff", "--name-only").split() == changed
+    assert not any("commits" in str(path) for path in (office / "home").rglob("*"))

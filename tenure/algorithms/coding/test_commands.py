@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 TestRunner = Literal["pytest", "unittest", "go", "cargo", "jest", "vitest", "mocha", "tap", "other"]
@@ -128,11 +128,17 @@ def _plan_unittest(assignments: list[str], words: list[str], ids: Sequence[str])
 
 
 def _plan_go(assignments: list[str], words: list[str], ids: Sequence[str]) -> TestPlan:
-    """Select tests by the packages and names in `package::Test/part`."""
+    """Select tests by the packages and names in `package::Test/part`, or by the folders of files."""
     arguments = [word for word in words[2:] if word != "-json"]
     selection = shorten_selection(ids, "::")
     if selection:
-        packages = list(dict.fromkeys(test_id.partition("::")[0] for test_id in selection))
+        # Go tests packages: a single file would be compiled without the others of its package.
+        packages = list(
+            dict.fromkeys(
+                f"./{test_id.rpartition('/')[0]}" if test_id.endswith(".go") else test_id.partition("::")[0]
+                for test_id in selection
+            )
+        )
         names = list(dict.fromkeys(test_id.partition("::")[2].partition("/")[0] for test_id in selection))
         options = [word for word in arguments if word.startswith("-")]
         pattern = f"^({'|'.join(re.escape(name) for name in names)})$" if all(names) else ""
@@ -151,7 +157,10 @@ def _plan_node(command: str, words: Sequence[str], scripts: Mapping[str, str]) -
     for runner, options in _NODE_REPORTS.items():
         if re.search(rf"\b{runner}\b", script):
             return TestPlan(f"{command}{separator} {options}", runner, False, {"CI": "true"})
-    if re.search(r"\bnode\b.*--test\b|\btap(?:e)?\b", script):
+    if re.search(r"\bnode\b.*--test\b", script):
+        # From version 23 on, Node writes TAP only on request.
+        return replace(_plan_output(command, "tap"), variables={"NODE_OPTIONS": "--test-reporter=tap"})
+    if re.search(r"\btap(?:e)?\b", script):
         return _plan_output(command, "tap")
     return None
 

@@ -143,6 +143,8 @@ def parse_cargo_report(text: str) -> ParsedReport:
 _TAP_TEST: Final = re.compile(r"^(\s*)(not )?ok\b\s*\d*\s*(?:- )?(.*?)(?:\s+#\s*(skip|todo)\b.*)?$", re.IGNORECASE)
 # `# Subtest: adds`
 _TAP_SUITE: Final = re.compile(r"^(\s*)# Subtest: (.*)$")
+# `  error: "'1:5' == '1:05'"`
+_TAP_ERROR: Final = re.compile(r"^\s+error: (.+)$")
 # Columns by which the tests of a suite are indented, as `node --test --test-reporter=tap` prints them
 _TAP_INDENT: Final = 4
 
@@ -153,6 +155,9 @@ def parse_tap_report(text: str) -> ParsedReport:
     suites: dict[int, str] = {}
     inner_depth = -1
     for line in text.splitlines():
+        if tests and tests[-1].outcome == "failed" and not tests[-1].message and (error := _TAP_ERROR.match(line)):
+            tests[-1] = tests[-1].model_copy(update={"message": make_test("", "failed", error[1]).message})
+            continue
         if suite := _TAP_SUITE.match(line):
             suites[len(suite[1]) // _TAP_INDENT] = suite[2]
         elif match := _TAP_TEST.match(line):

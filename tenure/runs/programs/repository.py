@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
-from tenure.runs.errors import InvalidRequest
+from tenure.files.file_store import FileStore, FileStoreError
+from tenure.runs.errors import InvalidRequest, Unreachable
 from tenure.runs.messages import StartRequest
 from tenure.runs.paths import resolve_paths
+from tenure.settings.home import HomeSettings
 
 _DEPENDENT = ("revision", "setup", "test", "allow_setup", "approve")
 """Options that need a repository."""
@@ -43,6 +45,36 @@ def build_repository_task(request: StartRequest, *, reads_web: bool) -> Reposito
         web=reads_web,
         approve=request.approve,
     )
+
+
+def is_uploaded(source: RepositorySource, settings: HomeSettings) -> bool:
+    """Return whether the commit of a repository has to be stored for workers on other machines."""
+    return bool(settings.files_uri) and not source.packed and not is_server_url(source.path)
+
+
+def upload_repository(task: RepositoryTask, settings: HomeSettings) -> RepositoryTask:
+    """Store the commit of a local repository in the object store of the settings, if there is one.
+
+    Raises:
+        InvalidRequest: there is no such commit, or it cannot be worked on.
+        Unreachable: the object store does not answer, or Git takes too long.
+    """
+    if not is_uploaded(task.source, settings):
+        return task
+    # Imported for this case only: other commands start faster.
+    from tenure.repositories.errors import RepositoryRefused, RepositoryUnavailable
+    from tenure.repositories.opening import pack_source
+
+    store = FileStore(settings.files_uri, settings.owner)
+    try:
+        source = pack_source(Path(task.source.path), task.source.revision, store)
+    except RepositoryRefused as error:
+        raise InvalidRequest(str(error), "repo") from error
+    except RepositoryUnavailable as error:
+        raise Unreachable(str(error)) from error
+    except FileStoreError as error:
+        raise Unreachable(f"{error}: check TENURE_FILES_URI and the AWS_… variables") from error
+    return task.model_copy(update={"source": source})
 
 
 def _resolve(given: str, reads_web: bool) -> str:

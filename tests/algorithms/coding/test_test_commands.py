@@ -47,6 +47,7 @@ def test_other_runners_write_reports() -> None:
 
     assert (unittest.runner, unittest.command.split()[-1]) == ("unittest", "tests.test_a.A.test_x")
     assert "go test -json -run '^(TestAdd|TestX)$' m/a m/b" in go.command
+    assert "go test -json ./a/b ./" in plan_tests("go test ./...", ["a/b/c_test.go", "d_test.go"], {}).command
     assert (jest.runner, jest.command) == ("jest", "npm test --silent -- --json --outputFile=/box/out/jest.json")
     assert plan_tests("npm run unit", [], {"unit": "mocha"}).runner == "mocha"
     assert plan_tests("npx vitest run", [], {}).command.endswith("vitest.json")

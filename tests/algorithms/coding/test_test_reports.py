@@ -147,13 +147,18 @@ def test_tap_counts_the_tests_in_suites() -> None:
       duration_ms: 1
       ...
     not ok 2 - divides
+      ---
+      error: "'1' == '2'"
+      ...
     1..2
 not ok 1 - maths
 ok 2 - alone # SKIP no network
 not ok 3 - later # TODO
 1..3
 """
-    assert outcomes(parse_tap_report(text)) == {
+    found = parse_tap_report(text)
+    assert found.tests[1].message == "\"'1' == '2'\""
+    assert outcomes(found) == {
         **{"maths > adds": "passed", "maths > divides": "failed", "alone": "skipped", "later": "skipped"},
     }
 

@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
-from tenure.runs.errors import InvalidRequest
+from tenure.runs.errors import InvalidRequest, Unreachable
+from tenure.runs.programs.repository import upload_repository
+from tenure.settings import Settings
 from tests.runs.command_lines import build_run
-from tests.support.repositories.git import make_repository, run_git
+from tests.support.repositories.git import CLOCK, make_repository, run_git
 
 
 def test_a_folder_of_a_repository_is_its_top_folder(tmp_path: Path) -> None:
     """A task in a repository is no question; a folder inside stands for the repository."""
-    top = make_repository(tmp_path / "clock")
+    top = make_repository(tmp_path / "clock", CLOCK)
     run = build_run(
         "Fix it", "--repo", str(top / "tests"), "--revision", "main", "--test", "make test", "--approve", "plan"
     )
@@ -25,7 +27,7 @@ def test_a_folder_of_a_repository_is_its_top_folder(tmp_path: Path) -> None:
 
 def test_bare_and_remote_repositories_are_taken(tmp_path: Path) -> None:
     """A bare repository has no files of a person; one of a server is read with the web, which is not searched."""
-    run_git(make_repository(tmp_path / "clock"), "clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
+    run_git(make_repository(tmp_path / "clock", CLOCK), "clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
     bare = build_run("Fix it", "--repo", str(tmp_path / "bare"))
     remote = build_run("Fix it", "--repo", "https://git.example/a/b", "--web")
 
@@ -53,8 +55,28 @@ def test_bare_and_remote_repositories_are_taken(tmp_path: Path) -> None:
 def test_bad_input_is_refused_at_once(tmp_path: Path, words: list[str], message: str) -> None:
     """Each gets one line that names the option and what to do."""
     (tmp_path / "empty").mkdir()
-    places = {"empty": str(tmp_path / "empty"), "clock": str(make_repository(tmp_path / "clock"))}
+    places = {"empty": str(tmp_path / "empty"), "clock": str(make_repository(tmp_path / "clock", CLOCK))}
     with pytest.raises(InvalidRequest) as refused:
         build_run("Fix it", *(word.format(**places) for word in words))
 
     assert str(refused.value).startswith(message.format(**places))
+
+
+def test_workers_elsewhere_need_the_commit_in_the_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a store the task keeps its path; with one, no run starts without the commit, whose reason is a line."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    top = make_repository(tmp_path / "clock", CLOCK)
+    plain, store = Settings(_env_file=None), Settings(_env_file=None, files_uri="s3://bucket/files")
+
+    def plan(*words: str) -> RepositoryTask:
+        task = build_run("Fix it", "--repo", str(top), *words, settings=store).repository
+        assert task
+        return task
+
+    assert upload_repository(plan(), plain) == plan()
+    with pytest.raises(InvalidRequest, match=r"repo: .* has no revision 'none'"):
+        upload_repository(plan("--revision", "none"), store)
+    with pytest.raises(Unreachable, match="check TENURE_FILES_URI"):
+        upload_repository(plan(), store)

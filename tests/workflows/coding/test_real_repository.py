@@ -14,7 +14,7 @@ from tenure.contracts.repository_task import RepositorySource, RepositoryTask
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
 from tests.model_server import ModelServer
-from tests.support.repositories.git import make_repository, run_git
+from tests.support.repositories.git import CLOCK, make_repository, run_git
 from tests.support.tiers import slow
 from tests.support.waiting import WAIT_SECONDS
 from tests.system.test_durability import around, in_flight, worker_process
@@ -79,7 +79,7 @@ def check_result(result: Result, repository: Path) -> None:
 @slow
 async def test_an_issue_is_resolved_in_a_real_repository(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """The patch applies to the commit, and its tests pass there."""
-    repository = make_repository(tmp_path / "clock")
+    repository = make_repository(tmp_path / "clock", CLOCK)
     with ModelServer() as model:
         model.on("repository_engineer", answer)
         environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
@@ -102,7 +102,7 @@ POINTS = ((0, "open_repository"), (1, "run_command"), (3, "run_project_tests"))
 @slow
 async def test_killing_the_worker_loses_no_edit(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """After three times kill -9, each time on a disk without the files, the same patch comes, and no call again."""
-    repository = make_repository(tmp_path / "clock")
+    repository = make_repository(tmp_path / "clock", CLOCK)
     with ModelServer() as model:
         model.on("repository_engineer", answer)
         environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
