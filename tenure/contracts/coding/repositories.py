@@ -388,6 +388,30 @@ class RepositoryStep(Contract):
     """Stored patch after the step, if it changed."""
 
 
+class RepositoryAttempt(Contract):
+    """One of several independent attempts at the same task."""
+
+    n: int = Field(ge=1)
+    """Number of the attempt."""
+    is_chosen: bool = False
+    """Whether its patch is the result."""
+    verdict: Literal["proved", "unproved", "failed", "regressed", "nothing"] = "nothing"
+    """Verdict of the tests on its patch; `unproved` as well if they did not run, `nothing` without a patch."""
+    proof: str = ""
+    """Result of the tests in a line; empty if they did not run."""
+    change: str = ""
+    """Changes and their reasons, or its plan."""
+    patch: str = ""
+    """Patch that `git apply` takes; left out if it is longer than 100,000 characters."""
+    files: tuple[str, ...] = ()
+    """Files of the patch."""
+    added: int = 0
+    removed: int = 0
+    """Lines of the patch."""
+    end: str = ""
+    """Reason for which it ended."""
+
+
 class RepositoryChange(Contract):
     """Result of the work in a repository."""
 
@@ -413,3 +437,5 @@ class RepositoryChange(Contract):
     """Environment of its commands."""
     steps: tuple[RepositoryStep, ...] = ()
     """Actions of the model, in order."""
+    attempts: tuple[RepositoryAttempt, ...] = ()
+    """Independent attempts, the one whose patch this is among them; empty if there was one attempt."""

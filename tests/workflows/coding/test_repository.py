@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from tenure.contracts.coding.repositories import CodeSearchRequest, CommandRequest, EditRequest, EnvironmentRequest
+from tenure.contracts.coding.repositories import (
+    CodeSearchRequest,
+    CommandRequest,
+    EditRequest,
+    EnvironmentRequest,
+    ProjectTestRequest,
+)
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
 from tenure.contracts.run.control import RunCommand
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -271,3 +277,34 @@ async def test_a_long_history_continues_in_a_new_one(serving: Serving) -> None:
     assert len([one for one in repository.asked if isinstance(one, CodeSearchRequest)]) == 2
     assert len([one for one in repository.asked if isinstance(one, EnvironmentRequest)]) == 1
     assert result.usage.model_calls == 3
+
+
+async def test_the_best_attempt_is_chosen_by_its_proof(serving: Serving) -> None:
+    """Attempts share preparation and budget, each changes its own files, and the proved one is delivered."""
+    wrong = (FIX + DONE).replace("'right'", "'other'")
+    answers = {1: wrong, 2: FIX + DONE, 3: "Nothing is wrong.\n\nDONE\nCAUSE: none\nCHANGE: none"}
+
+    def answer(prompt: str) -> str:
+        return next(text for n, text in answers.items() if f"This is attempt {n} of 3" in prompt)
+
+    chat, repository = script(answer), MemoryRepository()
+    limits = {"candidates": 3, "max_code_attempts": 1, "max_calls": 40}
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request(**limits))).result()
+
+    change = result.repository
+    assert change and result.status == "done" and "return 'right'" in result.patch
+    assert [(one.n, one.verdict, one.is_chosen) for one in change.attempts] == [
+        *((1, "failed", False), (2, "proved", True), (3, "nothing", False)),
+    ]
+    assert "'other'" in change.attempts[0].patch and result.decisions[0].startswith("Attempt 2 of 3 was chosen")
+    kinds = [type(one).__name__ for one in repository.asked]
+    assert kinds.count("OpenRequest") == kinds.count("EnvironmentRequest") == 1
+    baselines = [
+        one for one in repository.asked if isinstance(one, ProjectTestRequest) and not one.workspace.patch and not one.ids
+    ]
+    assert len([one for one in baselines if not one.original_code]) == 1
+    edits = [one.workspace.candidate for one in repository.asked if isinstance(one, EditRequest)]
+    assert sorted(edits) == [1, 2]
+    assert result.usage.model_calls == chat.count("repository_engineer")
+    assert "1 failed" in chat.asked[0][1]
