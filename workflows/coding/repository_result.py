@@ -49,6 +49,7 @@ def build_draft(work: RepositoryWork) -> ReportDraft:
         cause=report.cause if report else "",
         change=report.change if report else state.progress.plan,
         message=report.text if report else "",
+        lesson=report.lesson if report else "",
         patch=patch.text if patch else "",
         files=patch.files if patch else (),
         places=work.places,

@@ -41,7 +41,7 @@ _RANGE = re.compile(r"(.+?)(?::|,?\s+(?:lines?\s+)?L?)(\d{1,7})(?:\s*(?:-|to|,|:
 _IN_FILES = re.compile(r"(.+?)\s+in\s+(\S*[*/.]\S*)")
 # "cat > a.py <<'EOF'", "python - <<EOF"
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
-_LABEL = re.compile(r"\s{0,3}(?:[-*]\s+)?\*{0,2}(CAUSE|CHANGE|MESSAGE)\*{0,2}:\*{0,2}\s*(.*)")
+_LABEL = re.compile(r"\s{0,3}(?:[-*]\s+)?\*{0,2}(CAUSE|CHANGE|MESSAGE|LESSON)\*{0,2}:\*{0,2}\s*(.*)")
 
 
 class ParsedAnswer(NamedTuple):
@@ -238,6 +238,7 @@ class _ActionReader:
             kind="done",
             cause=texts.get("CAUSE", ""),
             change=texts.get("CHANGE", ""),
+            lesson=texts.get("LESSON", ""),
             text=texts.get("MESSAGE", ""),
         )
 

@@ -45,6 +45,8 @@ class EngineerAction(Contract):
     """Cause of the fault, of an action `done`."""
     change: str = ""
     """Changes with their reasons, of an action `done`."""
+    lesson: str = ""
+    """Advice for later work in the repository, of an action `done`."""
 
 
 class ConversationTurn(Contract):

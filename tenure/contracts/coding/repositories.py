@@ -406,8 +406,9 @@ class RepositoryAttempt(Contract):
     files: tuple[str, ...] = ()
     """Files of the patch."""
     added: int = 0
+    """Number of added lines."""
     removed: int = 0
-    """Lines of the patch."""
+    """Number of removed lines."""
     end: str = ""
     """Reason for which it ended."""
 
@@ -425,6 +426,8 @@ class RepositoryChange(Contract):
     """Changes and their reasons."""
     message: str = ""
     """Draft of a commit message."""
+    lesson: str = ""
+    """Advice of the model for later work in the repository."""
     patch: str = ""
     """Patch that `git apply` takes; the `model_patch` of SWE-bench."""
     files: tuple[ChangedFile, ...] = ()

@@ -50,6 +50,7 @@ DONE
 CAUSE: what was wrong, with path:line
 CHANGE: what you changed and why; what you could not check
 MESSAGE: commit message, its first line at most 72 characters
+LESSON: only if later work in this repository should know it: how a test is run, or what misled you
 
 Markers have more characters (<<<<<<<<, ========, >>>>>>>>) if the text between them has such lines.
 
