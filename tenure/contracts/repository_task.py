@@ -37,6 +37,8 @@ class RepositoryProgress(Contract):
     """Progress of the work in a repository, as the page shows it."""
 
     commit: str = ""
+    attempt: int = 0
+    """Number of the attempt that has reported last; 0 if there is one alone."""
     plan: str = ""
     steps: int = 0
     """Number of actions so far."""

@@ -5,6 +5,9 @@ an activity that receives the state of the files, a commit and a patch, and retu
 killed loses nothing: another one rebuilds the files, and no call is made twice. Set-up, index, map and the tests of the
 commit run while the model reads already.
 
+With several attempts, each is a child workflow of the same kind that starts from the prepared state, and the best one
+by its proof is delivered (`workflows/coding/repository_attempts.py`).
+
 Whether a change is good is decided by the tests of the project, with and without it, and not by the model: a change
 that fails goes back to it. Finishing, cancelling and an exhausted budget end with the change so far and what is known
 of it.
@@ -17,11 +20,13 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.coding.repository_actions import CHANGING, ActionOutcome, ActionRunner
+from workflows.coding.repository_attempts import run_attempts
 from workflows.coding.repository_people import ask_person, request_approval
 from workflows.coding.repository_preparation import NO_SANDBOX, Preparation
 from workflows.coding.repository_result import build_draft, locate_places
 from workflows.coding.repository_verification import verify_change
 from workflows.coding.repository_work import RepositoryWork
+from workflows.runtime.control import send_signal
 from workflows.runtime.failures import describe_failure
 from workflows.runtime.progress import UNHEARD
 from workflows.runtime.story_log import format_time
@@ -30,7 +35,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.workspaces import WorkspaceActivities
     from tenure.algorithms.coding import engineer_conversation as conversation
     from tenure.algorithms.coding.engineer_answer import describe_action
-    from tenure.algorithms.coding.engineer_news import describe_proof, describe_tests, summarize_proof
+    from tenure.algorithms.coding.engineer_news import describe_proof, summarize_proof
     from tenure.algorithms.control.budget import describe_limit
     from tenure.contracts.coding.engineering import (
         ConversationTurn,
@@ -102,7 +107,10 @@ class RepositoryWorkflow(RepositoryWork):
         """Stop immediately and deliver the changes so far."""
         self.cancelled = True
         self.change_control(paused=False, finishing=True)
-        if self.main is not None:
+        for child in list(self.children.values()):
+            await send_signal(child, "cancel")
+        # An attempt that is being started receives the signal afterwards: cancelled, it would report no usage.
+        if self.main is not None and not self.is_delegated:
             self.main.cancel()
 
     @workflow.query(description="Change so far.")
@@ -117,6 +125,19 @@ class RepositoryWorkflow(RepositoryWork):
             return
         await self._prepare(state)
         self._report_phase("locate")
+        if self._has_attempts() and not self._stop_reason():
+            self.is_delegated = True
+            self.attempts = await run_attempts(self, RepositoryWorkflow.run)
+        else:
+            await self._resolve()
+
+    def _has_attempts(self) -> bool:
+        """Return whether several attempts are made; without a model they would all be the same."""
+        limits = self.request.limits
+        return limits.candidates > 1 and limits.has_model and not self.request.attempt
+
+    async def _resolve(self) -> None:
+        """Think, act and verify until the change is proved, or nothing is left to do."""
         while not (reason := self._stop_reason()):
             answer = await self._think()
             if not answer.text:
@@ -163,7 +184,7 @@ class RepositoryWorkflow(RepositoryWork):
         """Start the steps that run during the conversation, and wait briefly for its beginning."""
         prepared = Preparation(self.clients, self.request, state.opened.workspace, self._allow_network, self.checking)
         self.preparation = prepared
-        if state.answers:
+        if state.answers or self.request.attempt:
             prepared.restore(state)
         else:
             prepared.start()
@@ -184,7 +205,9 @@ class RepositoryWorkflow(RepositoryWork):
                 question=self.request.question,
                 environment=state.beginning,
                 map=state.map,
-                can_ask=self.request.limits.interactive,
+                can_ask=self.request.limits.interactive and not self.request.attempt,
+                attempt=self.request.attempt,
+                attempts=self.request.limits.candidates,
                 lessons=self.request.lessons,
                 preferences=self.request.preferences,
                 summary=state.summary,
@@ -232,7 +255,7 @@ class RepositoryWorkflow(RepositoryWork):
             self._tell("Nothing is changed. If nothing has to be, say why and use DONE again.")
             return not first
         proof = await verify_change(self.clients, self.prepared, self.patch)
-        self._keep_preparation()
+        self.keep_preparation()
         line = summarize_proof(proof)
         progress = self.get_state().progress.model_copy(update={"after": line})
         self.update(proof=proof, proved_patch=state.workspace.patch, progress=progress)
@@ -251,8 +274,9 @@ class RepositoryWorkflow(RepositoryWork):
             return
         if self.preparation:
             self.preparation.stop()
-            self._keep_preparation()
-        if self.patch is None or self.patch.workspace != self.state.workspace:
+            self.keep_preparation()
+        # Attempts have built their own.
+        if not self.attempts and (self.patch is None or self.patch.workspace != self.state.workspace):
             self.patch = await self.clients.execute_activity(
                 WorkspaceActivities.build_patch, self.state.workspace, summary="the change"
             )
@@ -292,20 +316,6 @@ class RepositoryWorkflow(RepositoryWork):
 
     # State
 
-    def _keep_preparation(self) -> None:
-        """Add to the state what has been prepared."""
-        prepared, state = self.prepared, self.get_state()
-        notes = tuple(dict.fromkeys((*state.notes, *prepared.notes)))
-        before = describe_tests(prepared.baseline).splitlines()[0] if prepared.baseline else ""
-        self.update(
-            environment=prepared.environment,
-            problem=prepared.problem,
-            baseline=prepared.baseline,
-            checks=prepared.checks,
-            notes=notes,
-            progress=state.progress.model_copy(update={"before": before}),
-        )
-
     def _record_steps(self, answer: RepositoryEngineerOutput, outcomes: list[ActionOutcome]) -> None:
         """Add the actions to the steps of the report, and the state of the files."""
         state, runner = self.get_state(), self.runner
@@ -331,7 +341,7 @@ class RepositoryWorkflow(RepositoryWork):
             steps=(*state.steps, *steps)[-MAX_STEPS_KEPT:],
             progress=progress,
         )
-        last = "; ".join(f"{step.action}: {step.summary}" for step in steps)
+        last = self._name_attempt("; ".join(f"{step.action}: {step.summary}" for step in steps))
         self.clients.progress.report(repository=progress, last=last)
 
     def _log_answer(self, answer: RepositoryEngineerOutput, outcomes: list[ActionOutcome]) -> None:
@@ -411,7 +421,11 @@ class RepositoryWorkflow(RepositoryWork):
 
     def _report_phase(self, phase: RunPhase, last: str = "") -> None:
         progress = self.state.progress if self.state else None
-        self.clients.progress.report(phase=phase, last=" ".join(last.split())[:300], repository=progress)
+        last = " ".join(last.split())[:300]
+        self.clients.progress.report(phase=phase, last=self._name_attempt(last), repository=progress)
+
+    def _name_attempt(self, last: str) -> str:
+        return f"attempt {self.request.attempt}: {last}" if last and self.request.attempt else last
 
     async def _continue_as_new_if_long(self) -> None:
         """Continue in a new history if this one is long; nothing else is running then."""
@@ -421,7 +435,7 @@ class RepositoryWorkflow(RepositoryWork):
             return
         await self.clients.progress.send()
         await workflow.wait_condition(workflow.all_handlers_finished)
-        self._keep_preparation()
+        self.keep_preparation()
         record = self.clients.record
         lease = self.clients.lease
         self.update(

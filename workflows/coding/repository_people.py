@@ -17,7 +17,7 @@ NO_PERSON = "No person answers here. Decide by the issue and the code, and name 
 
 async def ask_person(work: RepositoryWork, question: str) -> str:
     """Return a person's answer to a question of the model, or what it does without one."""
-    if not work.request.limits.interactive or not question or work.is_finishing:
+    if not work.request.limits.interactive or work.request.attempt or not question or work.is_finishing:
         return NO_PERSON
     reply = await _request(work, "clarification", question, "the model decides by the issue and the code")
     return f"The person answers: {reply.text}" if reply.text else NO_PERSON

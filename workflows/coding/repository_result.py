@@ -8,6 +8,7 @@ from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 with workflow.unsafe.imports_passed_through():
     from activities.code_index import CodeIndexActivities
     from tenure.algorithms.coding import programs
+    from tenure.algorithms.coding.attempts import choose_attempt
     from tenure.algorithms.coding.engineer_news import list_places
     from tenure.contracts.coding.repositories import (
         ActionResult,
@@ -38,6 +39,8 @@ def build_draft(work: RepositoryWork) -> ReportDraft:
     request, state, patch = work.request, work.state, work.patch
     if state is None:
         return _build_unopened(work)
+    if work.attempts:
+        return choose_attempt(work.attempts)
     report = state.report
     proof = state.proof if patch and state.proved_patch == patch.workspace.patch else None
     change = RepositoryChange(
@@ -46,6 +49,7 @@ def build_draft(work: RepositoryWork) -> ReportDraft:
         cause=report.cause if report else "",
         change=report.change if report else state.progress.plan,
         message=report.text if report else "",
+        lesson=report.lesson if report else "",
         patch=patch.text if patch else "",
         files=patch.files if patch else (),
         places=work.places,

@@ -7,11 +7,14 @@ from temporalio import workflow
 
 from workflows.coding.repository_preparation import Preparation
 from workflows.runtime.clients import ActivityClients
-from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.control import ControllableWorkflow, send_signal
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.coding.engineer_news import describe_tests
     from tenure.contracts.coding.engineering import RepositoryRequest, RepositoryState
     from tenure.contracts.coding.repositories import Patch
+    from tenure.contracts.research.report import ReportDraft
+    from tenure.contracts.run.run import Feedback
     from tenure.contracts.sandbox import SandboxSelfTest
 
 
@@ -20,7 +23,7 @@ class RepositoryWork(ControllableWorkflow):
 
     def __init__(self, request: RepositoryRequest) -> None:
         """Start from the request, or from the state of an earlier history."""
-        super().__init__(request.control, part="repository")
+        super().__init__(request.control, part=f"attempt {request.attempt}" if request.attempt else "repository")
         self.request = request
         self.state: RepositoryState | None = request.state
         self.clients = ActivityClients(self, request.limits, question=request.question, run=request.run)
@@ -32,15 +35,25 @@ class RepositoryWork(ControllableWorkflow):
         self.answered: list[str] = []
         """Feedback that was the reply to a question, which the model reads as its result."""
         self.cancelled = False
+        self.is_delegated = False
+        """Whether attempts in child workflows do the work."""
         self.main: asyncio.Task[None] | None = None
         self.checking: asyncio.Task[SandboxSelfTest | None] | None = None
         self.preparation: Preparation | None = None
         self.patch: Patch | None = None
+        self.attempts: tuple[ReportDraft, ...] = ()
+        """Results of the concurrent attempts; empty if there is one alone."""
         self.places: tuple[str, ...] = ()
         self.end_reason = ""
         self.failure = ""
         self.problem = ""
         """Reason why no worker can work in a repository; empty if one can."""
+
+    async def add_feedback(self, feedback: Feedback) -> None:
+        """Store feedback, and forward it to the attempts."""
+        await super().add_feedback(feedback)
+        for child in list(self.children.values()):
+            await send_signal(child, "feedback", feedback)
 
     def count_question(self) -> int:
         """Return the number of the next question to a person."""
@@ -53,6 +66,20 @@ class RepositoryWork(ControllableWorkflow):
         """Preparation of the repository, which is open."""
         assert self.preparation is not None, "the repository is open"
         return self.preparation
+
+    def keep_preparation(self) -> None:
+        """Add to the state what has been prepared."""
+        prepared, state = self.prepared, self.get_state()
+        notes = tuple(dict.fromkeys((*state.notes, *prepared.notes)))
+        before = describe_tests(prepared.baseline).splitlines()[0] if prepared.baseline else ""
+        self.update(
+            environment=prepared.environment,
+            problem=prepared.problem,
+            baseline=prepared.baseline,
+            checks=prepared.checks,
+            notes=notes,
+            progress=state.progress.model_copy(update={"before": before}),
+        )
 
     def get_state(self) -> RepositoryState:
         """Return the state, after the repository was opened."""

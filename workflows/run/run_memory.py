@@ -5,7 +5,7 @@ Facts of earlier runs supplement that search and are no evidence. Statements of 
 """
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
 from temporalio import workflow
 
@@ -113,18 +113,26 @@ class RunMemory:
         )
 
     async def recall_lessons(self) -> None:
-        """Recall the lessons of earlier programs, and the preferences."""
+        """Recall the lessons of earlier programs or of the same repository, and the preferences."""
         if not self._request.memory:
             return
         failure = "Lessons of earlier programs could not be recalled"
-        options = {"kinds": ("procedural",), "limit": MAX_RECALLED_LESSONS, "include_preferences": True}
+        options: dict[str, Any] = {"kinds": ("procedural",), "limit": MAX_RECALLED_LESSONS, "include_preferences": True}
+        if repository := self._request.repository:
+            # Whatever the task is: its lessons are recognized by the repository.
+            query = lessons.describe_repository(repository.source.path)
+            options |= {"query": query, "min_relevance": 0.0}
         search = self._build_search().model_copy(update=options)
         searching = self._clients.execute_activity(
             KnowledgeActivities.search_memories, search, summary=f"lessons: {search.query}"
         )
         reply = await run_optional_step(searching, None, failure, self.notes.append)
         if reply is not None:
-            self.lessons = lessons.select_lessons(reply.memories)
+            self.lessons = (
+                lessons.select_repository_lessons(reply.memories, repository.source.path)
+                if repository
+                else lessons.select_lessons(reply.memories)
+            )
             preferences = tuple(memory.text for memory in reply.preferences)
             self.experience = Experience(advice=self.lessons, preferences=preferences)
 
@@ -144,6 +152,8 @@ class RunMemory:
 
     def _build_memories(self, result: Result, draft: ReportDraft) -> tuple[NewMemory, ...]:
         """Return the memories of a run; none if it was routed to neither research nor code."""
+        if result.repository:
+            return lessons.build_repository_memories(result, result.repository, self._readable)
         if draft.mode == "CODE":
             return lessons.build_program_memories(result, self._readable)
         if draft.mode != "RESEARCH":

@@ -20,7 +20,8 @@ def render_status_page(progress: RunProgress) -> str:
         lines += ["", f"**Asks:** {text} Assumed at {deadline} unless a user answers: {assumption}"]
     if work := progress.repository:
         names = ", ".join(work.files[:10]) or "no file"
-        lines += ["", f"Changed: {_escape_markdown(names)} (+{work.added} -{work.removed}), {work.steps} steps"]
+        which = f"Attempt {work.attempt}, changed" if work.attempt else "Changed"
+        lines += ["", f"{which}: {_escape_markdown(names)} (+{work.added} -{work.removed}), {work.steps} steps"]
         for label, text in (("Plan", work.plan), ("Tests before", work.before), ("Tests after", work.after)):
             lines += ["", f"**{label}:** {_escape_markdown(text)}"] if text else []
     if progress.tests:

@@ -2,6 +2,9 @@
 
 A lesson is the reflection on a failed attempt. It counts as a success if the run then delivered a program that passes
 all tests, and as a failure otherwise. A recalled lesson is a hint, and no instruction.
+
+A lesson on a repository is a sentence of the model's report, with the commands of a person that have worked there. It
+is recalled for every task in the same repository, which its path or URL names.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +12,8 @@ from typing import Final
 
 from tenure.algorithms.memory.experience import is_proven
 from tenure.algorithms.text.questions import shorten
-from tenure.contracts.knowledge.memory import MemoryOrigin, NewMemory, ProcedureDetails, ScoredMemory
+from tenure.contracts.coding.repositories import RepositoryChange
+from tenure.contracts.knowledge.memory import MAX_MEMORY_CHARS, MemoryOrigin, NewMemory, ProcedureDetails, ScoredMemory
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.result.result import Result
 
@@ -77,3 +81,55 @@ def _describe_lesson(attempt: Attempt, accepted: Attempt | None) -> str:
     passed = f" Then passed: {accepted.approach}" if accepted and accepted.n > attempt.n and accepted.approach else ""
     parts = (shorten(text, MAX_LESSON_CHARACTERS // 4) for text in (lesson.failed, lesson.cause, lesson.change, passed))
     return " ".join(" ".join(part.split()) for part in parts if part)
+
+
+def describe_repository(path: str) -> str:
+    """Return the situation of a lesson on a repository, with which its text begins."""
+    return f"In the repository {path}"
+
+
+def select_repository_lessons(memories: Iterable[ScoredMemory], path: str) -> tuple[str, ...]:
+    """Return the lessons on a repository, and those that its owner has written for programs."""
+    lessons = (
+        scored.memory.text
+        for scored in memories
+        if is_proven(scored.memory, "repository") and getattr(scored.memory.details, "repository", path) == path
+    )
+    return tuple(dict.fromkeys(lessons))[:MAX_LESSONS]
+
+
+def build_repository_memories(
+    result: Result, change: RepositoryChange, corpora: Sequence[str]
+) -> tuple[NewMemory, ...]:
+    """Return the lesson that a run leaves for later work in its repository; none if nothing was learned.
+
+    A run whose models have read instructions of an unknown author saves no words of theirs.
+    """
+    lesson = "" if result.usage.exposed_calls else shorten(" ".join(change.lesson.split()), MAX_LESSON_CHARACTERS)
+    environment, proof = change.environment, change.proof
+    commands = [
+        f"{title}: `{command}`."
+        for title, command in (("Setup that works", environment.given_setup), ("Tests", environment.test))
+        if command
+    ]
+    # Commands from its files are found again; those of a person may not be given the next time.
+    tests_ran = bool(proof and (proof.fixed or proof.kept or proof.failing or proof.broken))
+    advice = " ".join([lesson, *(commands if tests_ran and (lesson or environment.given_setup) else ())]).strip()
+    if not advice:
+        return ()
+    situation = describe_repository(change.source.path)
+    return (
+        NewMemory(
+            text=f"{situation}: {advice}"[:MAX_MEMORY_CHARS],
+            origin=MemoryOrigin(run=result.id, corpora=tuple(corpora)),
+            valence=1.0 if result.status == "done" else -0.5,
+            details=ProcedureDetails(
+                task="repository",
+                situation=situation,
+                advice=advice,
+                repository=change.source.path,
+                # A warning is worth as much after a change that failed.
+                successes=1,
+            ),
+        ),
+    )

@@ -46,6 +46,8 @@ class EngineerAction(Contract):
     """Cause of the fault, of an action `done`."""
     change: str = ""
     """Changes with their reasons, of an action `done`."""
+    lesson: str = ""
+    """Advice for later work in the repository, of an action `done`."""
 
 
 class ConversationTurn(Contract):
@@ -110,5 +112,7 @@ class RepositoryRequest(PartRequest):
     lessons: tuple[str, ...] = ()
     feedback: tuple[Feedback, ...] = ()
     preferences: tuple[str, ...] = ()
+    attempt: int = Field(default=0, ge=0)
+    """Number of the attempt among several concurrent ones; 0 for the work as a whole."""
     state: RepositoryState | None = None
-    """State of an earlier history; None at the start."""
+    """State of an earlier history, or of the work as a whole when the attempt started; None at the start."""

@@ -412,6 +412,31 @@ class RepositoryStep(Contract):
     """Stored patch after the step, if it changed."""
 
 
+class RepositoryAttempt(Contract):
+    """One of several independent attempts at the same task."""
+
+    n: int = Field(ge=1)
+    """Number of the attempt."""
+    is_chosen: bool = False
+    """Whether its patch is the result."""
+    verdict: Literal["proved", "unproved", "failed", "regressed", "nothing"] = "nothing"
+    """Verdict of the tests on its patch; `unproved` as well if they did not run, `nothing` without a patch."""
+    proof: str = ""
+    """Result of the tests in a line; empty if they did not run."""
+    change: str = ""
+    """Changes and their reasons, or its plan."""
+    patch: str = ""
+    """Patch that `git apply` takes; left out if it is longer than 100,000 characters."""
+    files: tuple[str, ...] = ()
+    """Files of the patch."""
+    added: int = 0
+    """Number of added lines."""
+    removed: int = 0
+    """Number of removed lines."""
+    end: str = ""
+    """Reason for which it ended."""
+
+
 class RepositoryChange(Contract):
     """Result of the work in a repository."""
 
@@ -425,6 +450,8 @@ class RepositoryChange(Contract):
     """Changes and their reasons."""
     message: str = ""
     """Draft of a commit message."""
+    lesson: str = ""
+    """Advice of the model for later work in the repository."""
     patch: str = ""
     """Patch that `git apply` takes; the `model_patch` of SWE-bench."""
     files: tuple[ChangedFile, ...] = ()
@@ -437,3 +464,5 @@ class RepositoryChange(Contract):
     """Environment of its commands."""
     steps: tuple[RepositoryStep, ...] = ()
     """Actions of the model, in order."""
+    attempts: tuple[RepositoryAttempt, ...] = ()
+    """Independent attempts, the one whose patch this is among them; empty if there was one attempt."""

@@ -74,8 +74,8 @@ class EpisodeDetails(Contract):
     """Queries whose results were accepted, most productive first."""
 
 
-ProcedureTask = Literal["research", "program"]
-"""Kind of run: research on a question, or writing a program."""
+ProcedureTask = Literal["research", "program", "repository"]
+"""Kind of run: research on a question, writing a program, or work in a repository."""
 
 
 class ProcedureDetails(Contract):
@@ -86,6 +86,8 @@ class ProcedureDetails(Contract):
     """Kind of run to which it applies."""
     situation: str = Field(max_length=MAX_MEMORY_CHARS)
     advice: str = Field(max_length=MAX_MEMORY_CHARS)
+    repository: str = Field(default="", max_length=MAX_MEMORY_CHARS)
+    """Path or URL of the repository to which it applies, for work in one."""
     query_type: QueryType | None = None
     """Type of question to which it applies; None for any."""
     strategy: str = Field(default="", max_length=40)

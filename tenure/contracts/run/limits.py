@@ -131,7 +131,13 @@ class StartLimits(BudgetFields, FollowUpLimits):
     """Limits that settings set, and that a person may set for a run."""
 
     candidates: Annotated[
-        int, Option("Number of programs written concurrently in each generation.", "--candidates", minimum=1, maximum=8)
+        int,
+        Option(
+            "Number of programs written concurrently in each generation, or of independent attempts in a repository.",
+            "--candidates",
+            minimum=1,
+            maximum=8,
+        ),
     ] = 1
     max_code_attempts: Annotated[
         int,

@@ -3,15 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from tenure.algorithms.coding.attempts import CHOICE_RULE
 from tenure.algorithms.coding.engineer_news import VERDICTS
 from tenure.algorithms.text.printable import flatten
-from tenure.contracts.coding.repositories import ProjectTest, Proof, RepositoryChange
+from tenure.contracts.coding.repositories import ProjectTest, Proof, RepositoryAttempt, RepositoryChange
 from tenure.contracts.result.result import Result
 from tenure.report.layout.program import set_code
 from tenure.report.layout.text import format_words, make_code, make_line
 from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, PartNode, TableNode
 
 MAX_TESTS_SHOWN: Final = 20
+MAX_FILES_SHOWN: Final = 5
+"""Files of an attempt in its row."""
 MAX_PATCH_CHARACTERS: Final = 100_000
 """Length of a patch that the report shows; a longer one is in the JSON and in the file that `apply` writes."""
 
@@ -29,6 +32,8 @@ def set_change(result: Result, change: RepositoryChange) -> Iterator[BlockNode]:
     yield PartNode("test-result", "Proof", tuple(_set_proof(change)))
     if change.cause:
         yield PartNode("cause", "Cause", tuple(_set_prose(change.cause)))
+    if change.attempts:
+        yield PartNode("attempts", "The attempts", tuple(_set_attempts(change.attempts)))
     if not change.patch:
         yield from _set_places(change)
         return
@@ -98,6 +103,23 @@ def _set_remarks(proof: Proof, change: RepositoryChange) -> Iterator[BlockNode]:
     if unchecked:
         yield ParagraphNode(format_words("What was not checked:", "strong"))
         yield ListNode(tuple(unchecked))
+
+
+def _set_attempts(attempts: Sequence[RepositoryAttempt]) -> Iterator[BlockNode]:
+    """Yield a row for each attempt, and the rule of the choice."""
+    columns = tuple(map(make_line, ("Attempt", "Result", "Lines", "Files")))
+    rows = tuple(
+        (
+            make_line(f"{attempt.n}{', chosen' if attempt.is_chosen else ''}"),
+            make_line(attempt.proof or ("unproved" if attempt.files else "no change")),
+            make_line(f"+{attempt.added} -{attempt.removed}"),
+            make_line(", ".join(attempt.files[:MAX_FILES_SHOWN])),
+        )
+        for attempt in attempts
+    )
+    yield TableNode(columns, rows)
+    others = "The patches of the other attempts are in the JSON of the report, as `repository.attempts`."
+    yield ParagraphNode(make_line(f"{CHOICE_RULE} {others}"))
 
 
 def _set_places(change: RepositoryChange) -> Iterator[BlockNode]:

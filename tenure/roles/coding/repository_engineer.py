@@ -50,6 +50,7 @@ DONE
 CAUSE: what was wrong, with path:line
 CHANGE: what you changed and why; what you could not check
 MESSAGE: commit message, its first line at most 72 characters
+LESSON: only if later work in this repository should know it: how a test is run, or what misled you
 
 Markers have more characters (<<<<<<<<, ========, >>>>>>>>) if the text between them has such lines.
 
@@ -86,6 +87,10 @@ class RepositoryEngineerInput(RoleInput):
     """Files and symbols of the repository, those that concern the task first."""
     can_ask: bool = False
     """Whether a person answers questions."""
+    attempt: int = 0
+    """Number of this attempt among concurrent ones; 0 if it is the only one."""
+    attempts: int = 1
+    """Number of concurrent attempts."""
     lessons: tuple[str, ...] = ()
     """Lessons of earlier work."""
     preferences: tuple[str, ...] = ()
@@ -119,6 +124,10 @@ def render(input: RepositoryEngineerInput, evidence: Evidence) -> list[Message]:
         render_results("map", input.map) if input.map else "",
         neutralise_tags(input.environment),
         '<task name="repository_engineer">\nResolve the issue in <question>.\n</task>',
+        # As the coder's candidates; behind everything that they share, which a provider has in its cache.
+        f"This is attempt {input.attempt} of {input.attempts}: take another way than the others would."
+        if input.attempt
+        else "",
         f"Your earlier steps, in short:\n{neutralise_tags(input.summary)}" if input.summary else "",
     )
     turns = (

@@ -37,6 +37,8 @@ def build_repository_task(request: StartRequest, *, reads_web: bool) -> Reposito
             raise InvalidRequest(reason, name)
     if request.mode == "research":
         raise InvalidRequest("a task in a repository is no research: leave it out", "mode")
+    if request.approve and (request.candidates or 1) > 1:
+        raise InvalidRequest("it asks about one plan and one change: leave out --candidates", "approve")
     return RepositoryTask(
         source=RepositorySource(path=_resolve(str(request.repo), reads_web), revision=request.revision or "HEAD"),
         setup=request.setup,

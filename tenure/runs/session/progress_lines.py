@@ -121,7 +121,8 @@ def _change_lines(old: RepositoryProgress | None, now: RepositoryProgress | None
         if line and line != was:
             yield f"tests {label}: {truncate_line(line, 160)}"
     if (now.files, now.added, now.removed) != (before.files, before.added, before.removed):
-        yield f"changed: {describe_files(now)}"
+        which = f"attempt {now.attempt} changed" if now.attempt else "changed"
+        yield f"{which}: {describe_files(now)}"
 
 
 def describe_files(progress: RepositoryProgress) -> str:

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from tenure.contracts.coding.repositories import CodeSearchRequest, CommandRequest, EditRequest, EnvironmentRequest
+from tenure.contracts.coding.repositories import (
+    CodeSearchRequest,
+    CommandRequest,
+    EditRequest,
+    EnvironmentRequest,
+    ProjectTestRequest,
+)
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
 from tenure.contracts.research.trace import TracedAnswer, TracedTestRun, TracedVerification
 from tenure.contracts.run.control import RunCommand
@@ -17,6 +23,7 @@ from tests.report.traces import trace_run
 from tests.support.repositories.memory import MemoryRepository
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.worlds import Held, Line, MemoryKnowledge, ScriptedChat, in_turn, says, story
+from tests.workflows.run.test_run_memory import remembered
 
 READ = "I look at it.\n\nREAD src/a.py\nSEARCH where f is\nGREP def f"
 FIX = """It returns the wrong word.
@@ -299,3 +306,56 @@ async def test_a_long_history_continues_in_a_new_one(serving: Serving) -> None:
     assert len([one for one in repository.asked if isinstance(one, CodeSearchRequest)]) == 2
     assert len([one for one in repository.asked if isinstance(one, EnvironmentRequest)]) == 1
     assert result.usage.model_calls == 3
+
+
+async def test_the_best_attempt_is_chosen_by_its_proof(serving: Serving) -> None:
+    """Attempts share preparation and budget, each changes its own files, and the proved one is delivered."""
+    wrong = (FIX + DONE).replace("'right'", "'other'")
+    answers = {1: wrong, 2: FIX + DONE, 3: "Nothing is wrong.\n\nDONE\nCAUSE: none\nCHANGE: none"}
+
+    async def answer(prompt: str) -> str:
+        return next(text for n, text in answers.items() if f"This is attempt {n} of 3" in prompt)
+
+    chat, repository = script(answer), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (
+            await stage.start(request(candidates=3, max_code_attempts=1, max_calls=40, has_model=True))
+        ).result()
+
+    change = result.repository
+    assert change and result.status == "done" and "return 'right'" in result.patch
+    assert [(one.n, one.verdict, one.is_chosen) for one in change.attempts] == [
+        *((1, "unproved", False), (2, "proved", True), (3, "nothing", False)),
+    ]
+    assert "'other'" in change.attempts[0].patch and result.decisions[0].startswith("Attempt 2 of 3 was chosen")
+    kinds = [type(one).__name__ for one in repository.asked]
+    assert kinds.count("OpenRequest") == kinds.count("EnvironmentRequest") == 1
+    tests = [one for one in repository.asked if isinstance(one, ProjectTestRequest)]
+    assert len([one for one in tests if not (one.workspace.patch or one.ids or one.original_code)]) == 1
+    edits = [one.workspace.candidate for one in repository.asked if isinstance(one, EditRequest)]
+    assert sorted(edits) == [1, 2]
+    assert result.usage.model_calls == chat.count("repository_engineer")
+    assert "1 failed" in chat.asked[0][1]
+
+
+async def test_the_lesson_of_a_run_reaches_the_next_one_in_the_repository(serving: Serving) -> None:
+    """The first request of a run has the lesson of an earlier one, unless it uses no memory or another repository."""
+    told = DONE + "LESSON: run tests with -p no:cacheprovider."
+    chat, repository, knowledge = script(in_turn(FIX + told)), MemoryRepository(), MemoryKnowledge({})
+    remembers = request().model_copy(update={"memory": True})
+    elsewhere = TASK.model_copy(update={"source": RepositorySource(path="/other")})
+    async with serving(chat, knowledge, ScriptedSandbox(), others=[repository]) as stage:
+        await (await stage.start(remembers)).result()
+        knowledge.memories.recollection = remembered(knowledge)
+        first = len(chat.asked)
+        await (await stage.start(remembers)).result()
+        second = len(chat.asked)
+        await (await stage.start(remembers.model_copy(update={"memory": False}))).result()
+        third = len(chat.asked)
+        await (await stage.start(remembers.model_copy(update={"repository": elsewhere}))).result()
+
+    lesson = "In the repository /repo: run tests with -p no:cacheprovider. Tests: `pytest -q`."
+    prompts = [prompt for _, prompt in chat.asked]
+    assert [lesson in prompts[n] for n in (0, first, second, third)] == [False, True, False, False]
+    assert "-p no:cacheprovider" not in prompts[third]
+    assert {one.query for one in knowledge.memories.asked} == {"In the repository /repo", "In the repository /other"}
