@@ -5,7 +5,7 @@
     state --clones FOLDER --into FOLDER [--issues FOLDER]
         write the statements of the tasks again, for instance after texts of issues were added
     seed --clones FOLDER --into FOLDER [--count N] [NAME …]
-        seed faults in the repositories that have tasks, as commits of `seeds/`, and write `faults.jsonl`
+        seed faults in the repositories in Python, as commits of `seeds/`, and write `faults.jsonl`
     list FILE
         print the tasks: id, kind of the repository, sizes of fix and statement, numbers of tests
 
@@ -141,16 +141,15 @@ class Mine:
         return next((file.read_text(encoding="utf-8") for file in files if file.exists()), "")
 
     def seed(self, source: Source, count: int) -> None:
-        """Seed faults at the base of the newest task of a repository in Python."""
-        tasks = self._read_tasks(source)
+        """Seed faults in the newest commit of a repository in Python."""
         target = self._into / "seeds" / source.key
-        if not tasks or source.config.ecosystem != "python" or target.exists():
+        if source.config.ecosystem != "python" or target.exists():
             return
         seeder = Seeder(
             source.name, source.config, self._environments.find(source.config), self._into / "work" / "seed"
         )
         clone, file = find_clone(self._clones, source.name), self._into / "faults.jsonl"
-        for fault in seeder.seed(clone, tasks[0].base_commit, target, count):
+        for fault in seeder.seed(clone, next(iterate_commits(clone)).hash, target, count):
             print(f"{fault.instance_id:44} {len(fault.FAIL_TO_PASS)} tests fail", flush=True)
             write_instances(file, [*(read_instances(file) if file.exists() else ()), fault])
 

@@ -109,7 +109,7 @@ _CONFUSABLE_FUNCTIONS: Final = (
 )
 
 _BASE_VALUES: Final = ("[]", "0", "1", "None", "True", "False", "''")
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign)
 _REMOVABLE = (*_SIMPLE, ast.If, ast.For, ast.While, ast.Return, ast.Break, ast.Continue)
 _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.List)
@@ -134,7 +134,7 @@ class _Mutator:
                 yield from self._mutate_node(node, names)
             for body in _list_blocks(scope):
                 yield from self._mutate_body(body, names, nodes)
-            if isinstance(scope, _SCOPES):
+            if isinstance(scope, SCOPES):
                 yield from self._insert_base_cases(scope)
 
     def _mutate_node(self, node: ast.AST, names: Sequence[str]) -> Iterator[SourceEdit]:
@@ -399,7 +399,7 @@ def _group_by_scope(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST]]]
         inside = list(ast.iter_child_nodes(scope))
         while inside:
             node = inside.pop(0)
-            outer = isinstance(node, _SCOPES) and not isinstance(scope, _SCOPES)
+            outer = isinstance(node, SCOPES) and not isinstance(scope, SCOPES)
             if outer:
                 waiting.append(node)
             else:
@@ -410,16 +410,16 @@ def _group_by_scope(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST]]]
 
 def _list_variables(nodes: Sequence[ast.AST], scope: ast.AST) -> list[str]:
     """Return the variables of a function in order of appearance; none of a module."""
-    if not isinstance(scope, _SCOPES):
+    if not isinstance(scope, SCOPES):
         return []
-    arguments = [a.arg for node in (scope, *nodes) if isinstance(node, _SCOPES) for a in node.args.args]
+    arguments = [a.arg for node in (scope, *nodes) if isinstance(node, SCOPES) for a in node.args.args]
     bound = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     return list(dict.fromkeys([*arguments, *bound]))
 
 
 def _list_blocks(scope: ast.AST) -> Iterator[list[ast.stmt]]:
     """Yield the statement blocks of a function; none for a module."""
-    if not isinstance(scope, _SCOPES):
+    if not isinstance(scope, SCOPES):
         return
     for node in ast.walk(scope):
         for name in ("body", "orelse", "finalbody"):
