@@ -6,6 +6,9 @@
         write the statements of the tasks again, for instance after texts of issues were added
     seed --clones FOLDER --into FOLDER [--count N] [NAME …]
         seed faults in the repositories in Python, as commits of `seeds/`, and write `faults.jsonl`
+    repairs FILE --clones FOLDER --into FOLDER
+        compare the evaluated repairs of seeded faults with the originals: the clones are the folder `seeds`, and the
+        other folder that of `tenure-offline` of `python -m benchmarks.swebench`
     list FILE
         print the tasks: id, kind of the repository, sizes of fix and statement, numbers of tests
 
@@ -26,9 +29,11 @@ from benchmarks.repositories.candidates import Candidate, iterate_candidates, li
 from benchmarks.repositories.clones import Commit, find_clone, iterate_commits
 from benchmarks.repositories.environments import Environments, InstallationFailed
 from benchmarks.repositories.instances import InstallConfig, Instance, read_instances, write_instances
+from benchmarks.repositories.repairs import read_repairs, sum_repairs
 from benchmarks.repositories.seeding import Seeder
 from benchmarks.repositories.test_runs import SuiteTooSlow
 from benchmarks.repositories.verification import NothingPasses, NotVerified, verify
+from benchmarks.support.columns import format_columns
 
 TASKS_PER_REPOSITORY: Final = 3
 MAX_FAILURES: Final = 4
@@ -205,6 +210,16 @@ def show_tasks(path: Path) -> None:
         print(f"{task.instance_id:44} {kinds.get(task.repo, ''):24} {sizes}, {tests}")
 
 
+def show_repairs(file: Path, clones: Path, folder: Path) -> None:
+    """Print one line for each fault, then the sums."""
+    instances = read_instances(file)
+    repairs = read_repairs(folder, instances, clones)
+    for name, (outcome, seconds) in repairs.items():
+        print(f"{name:50} {outcome:26} {seconds:6.0f} s")
+    outcomes = {name: outcome for name, (outcome, _) in repairs.items()}
+    print(format_columns(sum_repairs(instances, outcomes, {name: one for name, (_, one) in repairs.items()})))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
     parser = argparse.ArgumentParser(
@@ -223,11 +238,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser_of_folders.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="folder of clones")
         parser_of_folders.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="folder of the tasks")
         parser_of_folders.add_argument("--issues", type=Path, metavar="FOLDER", help="folder of texts of issues")
+    comparing = commands.add_parser("repairs", help="compare repairs with originals")
+    comparing.add_argument("file", type=Path, metavar="FILE", help="file of the faults")
+    comparing.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="folder of the seeds")
+    comparing.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="folder of the system")
     listing = commands.add_parser("list", help="print tasks")
     listing.add_argument("file", type=Path, metavar="FILE", help="file of the tasks")
     given = parser.parse_args(arguments)
     if given.command == "list":
         show_tasks(given.file)
+        return 0
+    if given.command == "repairs":
+        show_repairs(given.file, given.clones.resolve(), given.into.resolve())
         return 0
     into = given.into.resolve()
     mine = Mine(given.clones.resolve(), into, given.issues or into / "issues")

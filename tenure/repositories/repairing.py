@@ -28,7 +28,6 @@ from tenure.contracts.coding.repositories import (
     ProjectRepairReply,
     ProjectRepairRequest,
     ProjectTestRequest,
-    Workspace,
 )
 from tenure.contracts.result.programs import RepairProgress
 from tenure.repositories.environments import Environments
@@ -123,7 +122,9 @@ class ProjectRepair:
         if end.candidate is None or tester.accepted is None:
             return ProjectRepairReply(
                 workspace=request.workspace,
-                observation=ActionResult(text="", summary=f"{end.progress.tried} edits tried, none passes", failed=True),
+                observation=ActionResult(
+                    text="", summary=f"{end.progress.tried} edits tried, none passes", failed=True
+                ),
                 places=places,
                 tried=end.progress.tried,
                 exhausted=end.exhausted,
@@ -331,8 +332,7 @@ def compute_suspicion(
     for path in sources:
         imported = trace.imported.lines.get(path, frozenset())
         coverage = [
-            LineCoverage(test.lines.get(path, frozenset()) | imported, test.id not in request.failing)
-            for test in tests
+            LineCoverage(test.lines.get(path, frozenset()) | imported, test.id not in request.failing) for test in tests
         ]
         lines = compute_ochiai(coverage)
         common = [test.lines.get(path, frozenset()) | imported for test in targets]

@@ -6,7 +6,7 @@ import pytest
 
 from tenure.contracts.coding.repositories import Environment, ProjectRepairReply, ProjectRepairRequest
 from tenure.contracts.result.programs import RepairProgress
-from tenure.repositories.repairing import ProjectRepair, TracedTest, Trace, compute_suspicion, list_places
+from tenure.repositories.repairing import ProjectRepair
 from tests.repositories.projects import Project, open_project
 from tests.repositories.test_project_tests import run
 

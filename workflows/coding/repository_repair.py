@@ -14,7 +14,13 @@ async def search_repair(work: RepositoryWork) -> ProjectRepairReply | None:
     """Search for an edit and record it in the state; return the result, or None if there is nothing to search for."""
     seconds = work.request.limits.repair_seconds
     place, baseline = await work.prepared.prepare_commands(), await work.prepared.finish_tests()
-    if not seconds or work.is_finishing or baseline is None or baseline.error or place.environment.ecosystem != "python":
+    if (
+        not seconds
+        or work.is_finishing
+        or baseline is None
+        or baseline.error
+        or place.environment.ecosystem != "python"
+    ):
         return None
     # A file that cannot be imported has no test, and no line that one executes.
     failing = tuple(test.id for test in baseline.tests if test.outcome in ("failed", "error") and "::" in test.id)

@@ -302,7 +302,7 @@ class _Mutator:
         own = [stmt for stmt in _strip_docstring(list(body)) if self._starts_line(stmt)]
         for stmt in own:
             if isinstance(stmt, _REMOVABLE):
-                yield self._replace(stmt, "pass", "statement")
+                yield self._remove(stmt) if len(own) > 1 else self._replace(stmt, "pass", "statement")
         for first, second in pairwise(own):
             if second.lineno == (first.end_lineno or first.lineno) + 1:
                 text = f"{self._get_text(second)}\n{' ' * first.col_offset}{self._get_text(first)}"
@@ -313,6 +313,13 @@ class _Mutator:
         texts = dict.fromkeys(text for node in known for text in self._vary_statement(node, names))
         for stmt in own:
             yield from (self._insert_before(stmt, text) for text in texts)
+
+    def _remove(self, stmt: ast.stmt) -> SourceEdit:
+        """Return the edit that removes a statement with its lines, or replaces one that shares its last line."""
+        start, end = self._starts[stmt.lineno - 1], self._starts[stmt.end_lineno or stmt.lineno]
+        if self._data[self._locate(stmt)[1] : end].strip():
+            return self._replace(stmt, "pass", "statement")
+        return SourceEdit(start, end, "", stmt.lineno, "statement")
 
     def _vary_statement(self, stmt: ast.stmt, names: Sequence[str]) -> Iterator[str]:
         """Yield a statement, and variations with its only argument replaced by a variable."""

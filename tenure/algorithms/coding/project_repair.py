@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from tenure.contracts.coding.engineering import EngineerAction
 from tenure.contracts.coding.repositories import ProjectRepairReply
 
+
 def list_named_tests(task: str, failing: Sequence[str]) -> tuple[str, ...]:
     """Return the failing tests that a task names by their ids; `a.py::test_a` is not named by `a.py::test_ab`."""
     return tuple(name for name in failing if re.search(rf"(?<![\w/.]){re.escape(name)}(?![\w\[:])", task))

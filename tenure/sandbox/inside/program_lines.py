@@ -29,7 +29,7 @@ class LineTracer:
     def stop(self) -> None:
         """Record no more."""
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
     def restrict(self) -> None:
         """Record from now on only functions that were recorded before, which costs less."""

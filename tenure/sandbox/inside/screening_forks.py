@@ -58,14 +58,13 @@ def screen_candidates(
         retry_factor: factor by which a slow candidate gets more time.
     """
     ends = time.monotonic() + seconds
-    seen, green, slow = 0, 0, []
+    green, slow = 0, []
     for number, each in enumerate(times):
         if time.monotonic() > ends or green == MAX_GREEN:
             break
         child, code, passed = _try_candidate(number, each)
         if child is not None:
             return child
-        seen += 1
         if code == GREEN:
             green += 1
             report("green", number)
@@ -73,7 +72,7 @@ def screen_candidates(
             report("partial", number)
         elif code is None and passed:
             slow.append((-passed, number))
-        report("seen", seen)
+        report("seen", number + 1)
     for _, number in sorted(slow) if not green else ():
         if time.monotonic() > ends + seconds / 2:
             break

@@ -14,7 +14,6 @@ import importlib.machinery
 import importlib.util
 import json
 import os
-import sys
 import time
 import types
 
@@ -241,8 +240,9 @@ class LoadedModule:
         return compile(part, self._path, "exec", dont_inherit=True)
 
 
-def _find_first_line(statement: Any) -> int:
-    return min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", ()))])
+def _find_first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
 def _pair_codes(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[types.CodeType, types.CodeType]]:
@@ -251,7 +251,7 @@ def _pair_codes(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[type
     inner = [[one for one in code.co_consts if isinstance(one, types.CodeType)] for code in (old, new)]
     for name in dict.fromkeys(one.co_name for one in inner[0]):
         same = [[one for one in codes if one.co_name == name] for codes in inner]
-        for first, second in zip(same[0], same[1]):
+        for first, second in zip(same[0], same[1]):  # noqa: B905  `strict` is new in Python 3.10
             yield from _pair_codes(first, second)
 
 
