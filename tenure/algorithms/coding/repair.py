@@ -139,9 +139,9 @@ class _DistinctEdits:
 
     def build(self, path: str, edits: tuple[SourceEdit, ...]) -> Iterator[ProgramCandidate]:
         """Yield the candidate with some edits, unless it is known."""
-        form = tuple(sorted({self._normalize(edit, edits) for edit in edits}))
-        original = tuple(sorted({self._normalize(edit, ()) for edit in edits}))
-        if form in self._known or form == original:
+        original = {self._normalize(edit, ()) for edit in edits}
+        form = tuple(sorted({self._normalize(edit, edits) for edit in edits} - original))
+        if not form or form in self._known:
             return
         self._known.add(form)
         yield ProgramCandidate(path, self._source, edits)

@@ -48,6 +48,16 @@ def test_edits_are_ranked_by_suspicion() -> None:
     assert next(generate_candidates({"a.py": SOURCE}, {})).edits[0].kind in ("comparison", "operator")
 
 
+def test_edits_of_several_files_are_ranked_together() -> None:
+    """Executed lines come first, whatever their file is."""
+    sources = {"a.py": SOURCE, "b.py": SOURCE, "c.py": SOURCE}
+    found = list(islice(generate_candidates(sources, {"a.py": {4: 0.4}, "b.py": {2: 1.0, 4: 0.3}}), 80))
+    executed = [one for one in found if (one.path, one.edits[0].line) in {("a.py", 4), ("b.py", 2), ("b.py", 4)}]
+
+    assert found[: len(executed)] == executed
+    assert found[0].path == "b.py" and {one.path for one in executed} == {"a.py", "b.py"}
+
+
 @slow
 def test_single_edits_precede_pairs() -> None:
     """Single edits precede pairs."""
@@ -71,7 +81,9 @@ def test_candidates_are_distinct() -> None:
 
 def test_changes_are_described() -> None:
     """Changes are described."""
-    said = {change for candidate in islice(generate_candidates({"a.py": SOURCE}, {}), 200) for change in candidate.changes}
+    said = {
+        change for candidate in islice(generate_candidates({"a.py": SOURCE}, {}), 200) for change in candidate.changes
+    }
 
     assert "line 2: `a < b` became `a <= b`" in said
     assert any(change.startswith("line 2: `if not a: return") and change.endswith("was added") for change in said)

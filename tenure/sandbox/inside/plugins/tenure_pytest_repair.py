@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import gc
-import importlib.machinery
 import importlib.util
 import json
 import os
@@ -128,13 +127,18 @@ class Screening:
         self._forks = load_neighbour("screening_forks")
         self._candidate: Any = None
         self._chosen: dict[str, Any] = {}
+        self._changed = b""
+        self._originals: dict[str, bytes] = {}
+        for name in {candidate["path"] for candidate in job["candidates"]}:
+            with open(self._locate(name), "rb") as file:
+                self._originals[name] = file.read()
         self._remaining: set[str] = set()
         self._passed = 0
         self._failed = False
         _redirect((1, 2))
 
-    def _fork(self) -> None:
-        """Return in the process of each candidate; the process that forks ends."""
+    def fork(self) -> None:
+        """Return in the process of each candidate, whose file is changed; the process that forks ends."""
         times = [candidate["seconds"] for candidate in self._job["candidates"]]
         candidate = self._forks.screen_candidates(
             times, self._job["seconds"], lambda word, number: send(kind=word, number=number), self._job["retry_factor"]
@@ -142,40 +146,25 @@ class Screening:
         if candidate is None:
             os._exit(0)
         self._candidate, self._chosen = candidate, self._job["candidates"][candidate.number]
+        changed = self._forks.apply_edits(self._originals[self._chosen["path"]], self._chosen["edits"])
+        # Also programs that tests start read the changed file. Candidates run one after the other.
+        for name, content in {**self._originals, self._chosen["path"]: changed}.items():
+            with open(self._locate(name), "wb") as file:
+                file.write(content)
+        self._changed = changed
 
-    def _edit(self) -> tuple[str, bytes]:
-        path, original = self._read(self._chosen["path"])
-        return path, self._forks.apply_edits(original, self._chosen["edits"])
-
-    def _read(self, name: str) -> tuple[str, bytes]:
-        path = os.path.join(self._job["folder"], name)
-        with open(path, "rb") as file:
-            return path, file.read()
-
-    def fork_before_import(self) -> None:
-        """Begin processes that import the changed module instead of the original one."""
-        self._fork()
-        changed_path, changed = self._edit()
-        get_code = importlib.machinery.SourceFileLoader.get_code
-
-        def get_changed_code(loader: Any, name: str) -> Any:
-            path = os.path.abspath(loader.path)
-            if path == changed_path:
-                return compile(changed, path, "exec", dont_inherit=True)
-            return get_code(loader, name)
-
-        importlib.machinery.SourceFileLoader.get_code = get_changed_code  # type: ignore[assignment, method-assign]
+    def _locate(self, name: str) -> str:
+        return os.path.join(self._job["folder"], name)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> None:
         """Begin processes that replace functions, and select the tests of each."""
         by_id = {item.nodeid: item for item in session.items}
         if self._candidate is None:
-            names = {candidate["path"] for candidate in self._job["candidates"]}
-            modules = {name: LoadedModule(*self._read(name)) for name in names}
+            modules = {name: LoadedModule(self._locate(name), content) for name, content in self._originals.items()}
             gc.freeze()
-            self._fork()
-            modules[self._chosen["path"]].replace_functions(self._edit()[1], self._chosen["edits"][0][0])
+            self.fork()
+            modules[self._chosen["path"]].replace_functions(self._changed, self._chosen["edits"][0][0])
         failing, kept = self._job["failing"], [self._job["tests"][n] for n in self._chosen["kept"]]
         self._remaining = {name for name in failing if name in by_id}
         if not set(self._job["targets"]) <= self._remaining:
@@ -269,7 +258,7 @@ def begin(job: dict[str, Any]) -> Any:
         return TestTracer(job)
     screening = Screening(job)
     if job["fresh"]:
-        screening.fork_before_import()
+        screening.fork()  # before the project is imported
     return screening
 
 
