@@ -184,7 +184,7 @@ def _move(store: FileStore, artifact: Artifact) -> Artifact:
 
 @asynccontextmanager
 async def continue_repair() -> AsyncIterator[tuple[RepairProgress, Callable[[RepairProgress], None]]]:
-    """Give the progress of an earlier attempt of a repair, and a function that sends a later one in heartbeats."""
+    """Return the progress of an earlier attempt of a repair, and a function that sends a later one in heartbeats."""
     details = activity.info().heartbeat_details
     progress = RepairProgress.model_validate(details[0]) if details else RepairProgress()
 

@@ -72,7 +72,7 @@ class TracedTest(Contract):
     """Lines by file."""
 
 
-class Trace(Contract):
+class ProjectTrace(Contract):
     """Lines that the tests of a project have executed."""
 
     imported: TracedTest = TracedTest()
@@ -144,12 +144,12 @@ class ProjectRepair:
 
     async def _trace(
         self, project: "_Project", request: ProjectRepairRequest, progress: RepairProgress
-    ) -> tuple[Trace, RepairProgress]:
+    ) -> tuple[ProjectTrace, RepairProgress]:
         """Return the lines that tests execute; a repetition of the search needs the same ones for the same order."""
         patches, run = self._workspaces.patches, request.workspace.run
         stored = await asyncio.to_thread(patches.load_patch, run, progress.trace) if progress.trace else None
         if stored is not None:
-            return Trace.model_validate_json(stored), progress
+            return ProjectTrace.model_validate_json(stored), progress
         trace = await project.trace()
         content = trace.model_dump_json().encode()
         digest = hashlib.sha256(content).hexdigest()
@@ -171,7 +171,7 @@ class _Project:
         self._request = request
         self._options = ""
 
-    async def trace(self) -> Trace:
+    async def trace(self) -> ProjectTrace:
         """Run the tests and record the lines that each executes."""
         request = self._request
         seconds = request.seconds * TRACE_SHARE
@@ -213,7 +213,7 @@ class _Project:
                     )
                 )
 
-    async def read_sources(self, trace: Trace) -> dict[str, str]:
+    async def read_sources(self, trace: ProjectTrace) -> dict[str, str]:
         """Return the files of the project that failing tests execute, by their paths; tests are not among them."""
         failing = [test for test in trace.tests if test.id in self._request.failing]
         paths = sorted({path for test in failing for path in test.lines if path.endswith(".py")})
@@ -228,7 +228,7 @@ class _ProjectTester:
         self,
         project: _Project,
         request: ProjectRepairRequest,
-        trace: Trace,
+        trace: ProjectTrace,
         tests: ProjectTests,
         workspaces: Workspaces,
     ) -> None:
@@ -320,7 +320,7 @@ class _ProjectTester:
 
 
 def compute_suspicion(
-    trace: Trace, request: ProjectRepairRequest, sources: Mapping[str, str]
+    trace: ProjectTrace, request: ProjectRepairRequest, sources: Mapping[str, str]
 ) -> dict[str, dict[int, float]]:
     """Return the suspicion of the lines of each file that every target executes, or any failing test without targets.
 
@@ -363,8 +363,8 @@ def list_places(sources: Mapping[str, str], suspicion: Mapping[str, Mapping[int,
     return tuple(places.values())
 
 
-def _read_trace(report: bytes) -> Trace:
-    """Read the lines of a report; what cannot be read is left out."""
+def _read_trace(report: bytes) -> ProjectTrace:
+    """Read the lines of a report, without those that cannot be read."""
     imported, tests = TracedTest(), []
     for line in report.splitlines():
         facts = _read_object(line)
@@ -377,7 +377,7 @@ def _read_trace(report: bytes) -> Trace:
             imported = test
         elif kind == "test":
             tests.append(test)
-    return Trace(imported=imported, tests=tuple(tests))
+    return ProjectTrace(imported=imported, tests=tuple(tests))
 
 
 def _read_object(line: bytes) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from tenure.contracts.coding.repositories import Environment, ProjectRepairReply, ProjectRepairRequest, Workspace
 from tenure.contracts.result.programs import RepairProgress
-from tenure.repositories.repairing import ProjectRepair, Trace, TracedTest, compute_suspicion, list_places
+from tenure.repositories.repairing import ProjectRepair, ProjectTrace, TracedTest, compute_suspicion, list_places
 from tests.repositories.projects import Project, open_project
 from tests.repositories.test_project_tests import run
 
@@ -127,7 +127,7 @@ async def test_tests_that_the_task_names_decide(tmp_path: Path) -> None:
 
 
 async def test_nothing_is_found_where_nothing_can_be_changed(tmp_path: Path) -> None:
-    """A test that executes no line of the project ends the search at once."""
+    """A test that executes no line of the project ends the search immediately."""
     project = await open_project(tmp_path, {"tests/test_a.py": "def test_a():\n    assert 1 == 2\n"})
     found = await search(project)
 
@@ -143,7 +143,7 @@ def test_lines_of_targets_are_suspicious() -> None:
         TracedTest(id="c", passed=True, lines={"m.py": frozenset({4})}),
         TracedTest(id="skipped", lines={"m.py": frozenset({3})}),
     )
-    trace = Trace(imported=TracedTest(lines={"m.py": frozenset({1})}), tests=tests)
+    trace = ProjectTrace(imported=TracedTest(lines={"m.py": frozenset({1})}), tests=tests)
     request = make_request(failing=("a", "b"), targets=("a",))
     suspicion = compute_suspicion(trace, request, {"m.py": "", "n.py": ""})
 

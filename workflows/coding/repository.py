@@ -220,7 +220,7 @@ class RepositoryWorkflow(RepositoryWork):
         if reply.changes and await self._verify() and await self._approve_patch():
             return True
         self.places = reply.places
-        # What is not proved, or rejected by a person, is not handed over.
+        # An edit without a proof, or with the objection of a person, is not handed over.
         self.update(workspace=before.workspace, report=None, proof=None, progress=before.progress)
         return False
 

@@ -84,7 +84,7 @@ class SandboxClient(ActivityClient):
 
     async def repair_project(self, request: ProjectRepairRequest, *, summary: str) -> ProjectRepairReply:
         """Search for a small edit of a repository that makes failing tests pass."""
-        # Tests may take their whole time with a candidate that is begun at the end of the search.
+        # Tests may take their whole time with a candidate that is started at the end of the search.
         seconds = request.seconds + request.limits.wall_seconds
         return await self._run(CommandActivities.repair_project, request, seconds, summary)
 

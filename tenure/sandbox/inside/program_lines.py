@@ -27,7 +27,7 @@ class LineTracer:
         threading.settrace(self._trace_call)
 
     def stop(self) -> None:
-        """Record no more."""
+        """Stop recording."""
         sys.settrace(None)
         threading.settrace(None)
 

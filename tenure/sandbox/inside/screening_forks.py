@@ -1,6 +1,6 @@
 """Try many candidates, each in a forked process with little time.
 
-What a candidate reports is a guess and proves nothing: it could claim anything.
+The reports of candidates are guesses and prove nothing: a candidate could claim anything.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def screen_candidates(
 
     Args:
         times: processor seconds of each candidate.
-        seconds: time after which no candidate is begun; half of it again for slow ones.
+        seconds: time after which no candidate is started; half of it again for slow ones.
         report: receives `green` or `partial` with the number of a candidate, and `seen` with the count so far.
         retry_factor: factor by which a slow candidate gets more time.
     """

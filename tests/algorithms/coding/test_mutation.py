@@ -181,7 +181,7 @@ def test_a_starred_argument_does_not_replace_its_call() -> None:
 
 
 def test_a_removed_statement_leaves_nothing() -> None:
-    """Its lines go; the only statement of a block, and one that shares its line, become `pass`."""
+    """Its lines go; the only statement of a block, and a statement that shares its line, become `pass`."""
     source = "def f(a):\n    a += 1\n    if a:\n        g(a)\n    h(a); k(a)\n    return a\n"
     removed = {apply_edits(source, [edit]) for edit in generate_edits(source) if edit.kind == "statement"}
 

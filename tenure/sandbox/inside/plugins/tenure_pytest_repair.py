@@ -109,7 +109,7 @@ class TestTracer:
             self._send("test", time.monotonic() - began, id=item.nodeid, passed=not self._failed)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Note a failure."""
+        """Record a failure."""
         self._failed = self._failed or report.outcome != "passed"
 
     def _send(self, kind: str, seconds: float, **facts: Any) -> None:
@@ -158,7 +158,7 @@ class Screening:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> None:
-        """Begin processes that replace functions, and select the tests of each."""
+        """Start processes that replace functions, and select the tests of each."""
         by_id = {item.nodeid: item for item in session.items}
         if self._candidate is None:
             modules = {name: LoadedModule(self._locate(name), content) for name, content in self._originals.items()}
@@ -188,7 +188,7 @@ class Screening:
             self._candidate.count_pass()
 
     def pytest_sessionfinish(self) -> None:
-        """Tell the process that has forked this one how the tests ended."""
+        """Report the end of the tests to the process that has forked this one."""
         if self._candidate is None:
             return
         if not self._passed:
@@ -250,7 +250,7 @@ def pytest_configure(config: Any) -> None:
         config.pluginmanager.register(WORKER, "tenure-repair")
 
 
-def begin(job: dict[str, Any]) -> Any:
+def make_worker(job: dict[str, Any]) -> Any:
     """Return the plugin of a job; None without one."""
     if not job:
         return None
@@ -262,4 +262,4 @@ def begin(job: dict[str, Any]) -> Any:
     return screening
 
 
-WORKER = begin(read_job())
+WORKER = make_worker(read_job())
