@@ -220,6 +220,8 @@ class RepositoryWorkflow(RepositoryWork):
         if reply.changes and await self._verify() and await self._approve_patch():
             return True
         self.places = reply.places
+        if reply.changes:
+            self.prepared.notes.append(f"An edit was found and not accepted: {reply.observation.summary}.")
         # An edit without a proof, or with the objection of a person, is not handed over.
         self.update(workspace=before.workspace, report=None, proof=None, progress=before.progress)
         return False

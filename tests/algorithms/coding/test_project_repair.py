@@ -1,9 +1,10 @@
 """Tests of the words of a search for a repair of a project."""
 
 from tenure.algorithms.coding.project_repair import describe_repair, describe_unrepaired, list_named_tests
+from tenure.contracts.base import RunId
 from tenure.contracts.coding.repositories import ActionResult, ProjectRepairReply, Workspace
 
-WORKSPACE = Workspace(run="run", repository="key", commit="a" * 40)
+WORKSPACE = Workspace(run=RunId("run"), repository="key", commit="a" * 40)
 
 
 def reply(**others: object) -> ProjectRepairReply:
