@@ -7,7 +7,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.heartbeat import send_heartbeats
-from activities.sandbox import translate_sandbox_errors
+from activities.sandbox import continue_repair, translate_sandbox_errors
 from activities.workspaces import translate_repository_errors
 from tenure.contracts.coding.repositories import (
     ActionResult,
@@ -16,6 +16,8 @@ from tenure.contracts.coding.repositories import (
     CommandReply,
     CommandRequest,
     EnvironmentRequest,
+    ProjectRepairReply,
+    ProjectRepairRequest,
     ProjectTestReport,
     ProjectTestRequest,
     SetupReply,
@@ -24,6 +26,7 @@ from tenure.repositories.environments import EnvironmentLost, Environments
 from tenure.repositories.errors import RepositoryRefused
 from tenure.repositories.observations import show_command, show_outcome
 from tenure.repositories.project_tests import ProjectTests
+from tenure.repositories.repairing import ProjectRepair
 from tenure.repositories.workspaces import Workspaces
 from tenure.sandbox.base import CommandOutcome, FolderCommand, FolderSandbox
 
@@ -40,6 +43,7 @@ class CommandActivities:
         self, sandbox: FolderSandbox, workspaces: Workspaces, environments: Environments, tests: ProjectTests
     ) -> None:
         self._sandbox, self._workspaces, self._environments, self._tests = sandbox, workspaces, environments, tests
+        self._repair = ProjectRepair(sandbox, workspaces, environments, tests)
 
     @activity.defn
     async def set_up_environment(self, request: EnvironmentRequest) -> SetupReply:
@@ -100,6 +104,13 @@ class CommandActivities:
         with translate_command_errors():
             async with send_heartbeats():
                 return await self._tests.run(request)
+
+    @activity.defn
+    async def repair_project(self, request: ProjectRepairRequest) -> ProjectRepairReply:
+        """Search for a small edit that makes failing tests pass; the heartbeat's details are a `RepairProgress`."""
+        with translate_command_errors():
+            async with continue_repair() as (progress, update):
+                return await self._repair.search(request, progress, update)
 
     @activity.defn
     async def run_project_checks(self, request: CheckRequest) -> CheckReport:

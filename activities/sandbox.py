@@ -8,7 +8,7 @@ import asyncio
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,16 +95,9 @@ class SandboxActivities:
     @activity.defn
     async def repair_program(self, request: RepairRequest) -> RepairReply:
         """Search for a small edit that makes the tests pass; the heartbeat's details are a `RepairProgress`."""
-        details = activity.info().heartbeat_details
-        progress = RepairProgress.model_validate(details[0]) if details else RepairProgress()
-
-        def update(current: RepairProgress) -> None:
-            nonlocal progress
-            progress = current
-
         with translate_sandbox_errors():
             async with (
-                send_heartbeats(lambda: (progress,)),
+                continue_repair() as (progress, update),
                 self._fetch_files(request.files) as files,
                 self._fetch_files(request.tests) as tests,
             ):
@@ -184,6 +177,20 @@ def _move(store: FileStore, artifact: Artifact) -> Artifact:
         location = store.upload(file)
     path.unlink()
     return artifact.model_copy(update={"path": location})
+
+
+@asynccontextmanager
+async def continue_repair() -> AsyncIterator[tuple[RepairProgress, Callable[[RepairProgress], None]]]:
+    """Return the progress of an earlier attempt of a repair, and a function that sends a later one in heartbeats."""
+    details = activity.info().heartbeat_details
+    progress = RepairProgress.model_validate(details[0]) if details else RepairProgress()
+
+    def update(current: RepairProgress) -> None:
+        nonlocal progress
+        progress = current
+
+    async with send_heartbeats(lambda: (progress,)):
+        yield progress, update
 
 
 @contextmanager

@@ -11,7 +11,7 @@ FILE is JSONL, JSON or Parquet as the benchmark publishes it. A clone is `OWNER+
 `evaluate` needs an `install_config` in each instance and its environment in the folder, which
 `python -m benchmarks.repositories mine` writes; for the official data, give the predictions to the official evaluation.
 With `--by-hand`, the model is a server whose requests wait in `SYSTEM/ID/requests` for `python -m benchmarks.by_hand`;
-else it is the one of `OPENAI_BASE_URL`.
+else it is the one of `OPENAI_BASE_URL`. The system `tenure-offline` has none.
 """
 
 import argparse
@@ -38,7 +38,7 @@ from benchmarks.repositories.instances import (
     read_instances,
     read_predictions,
 )
-from benchmarks.repositories.systems import FAILED, Attempt, MiniSweAgent, System, Tenure
+from benchmarks.repositories.systems import FAILED, Attempt, MiniSweAgent, OfflineTenure, System, Tenure
 from benchmarks.support.columns import format_columns
 
 _PREDICTIONS: Final = "predictions.jsonl"
@@ -168,7 +168,7 @@ def _describe(verdict: Verdict) -> str:
 def _serve_model(folder: Path, *, by_hand: bool) -> Iterator[str]:
     """Yield the URL of the model server."""
     if not by_hand:
-        yield os.environ["OPENAI_BASE_URL"]
+        yield os.environ.get("OPENAI_BASE_URL", "")
         return
     with ByHandServer(RequestFolder(folder / "requests")) as server:
         print(f"requests wait in {folder / 'requests'}", flush=True)
@@ -181,13 +181,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench = Bench(given.file, given.into.resolve())
     match given.command:
         case "run":
-            system = Tenure(given.options) if given.system == Tenure.name else MiniSweAgent(given.peer_python)
-            bench.run(system, given.clones.resolve(), given.id, by_hand=given.by_hand)
+            bench.run(_make_system(given), given.clones.resolve(), given.id, by_hand=given.by_hand)
         case "evaluate":
             bench.evaluate(given.predictions, given.clones.resolve())
         case _:
             bench.show_table()
     return 0
+
+
+def _make_system(given: argparse.Namespace) -> System:
+    if given.system == MiniSweAgent.name:
+        return MiniSweAgent(given.peer_python)
+    return (OfflineTenure if given.system == OfflineTenure.name else Tenure)(given.options)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -203,7 +208,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     clones = argparse.ArgumentParser(add_help=False)
     clones.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="folder of clones")
     running = commands.add_parser("run", parents=[common, clones], help="work on instances")
-    running.add_argument("--system", choices=(Tenure.name, MiniSweAgent.name), default=Tenure.name, help="who works")
+    systems = (Tenure.name, MiniSweAgent.name, OfflineTenure.name)
+    running.add_argument("--system", choices=systems, default=Tenure.name, help="who works")
     running.add_argument("--id", action="append", default=[], metavar="ID", help="only this instance; may be repeated")
     running.add_argument("--by-hand", action="store_true", help="the answers of the model are written by hand")
     running.add_argument("--peer-python", type=Path, metavar="FILE", help="interpreter that has mini-swe-agent")

@@ -122,6 +122,7 @@ def test_every_queue_serves_its_activities() -> None:
             *("open_repository", "read_lines", "list_files", "edit_files", "build_patch", "close_workspace"),
             *("index_repository", "map_repository", "search_code"),
             *("set_up_environment", "run_command", "run_project_tests", "run_project_checks"),
+            "repair_project",
         },
     }
     assert served().keys() == set(ALL_QUEUES)

@@ -5,7 +5,10 @@
     state --clones FOLDER --into FOLDER [--issues FOLDER]
         write the statements of the tasks again, for instance after texts of issues were added
     seed --clones FOLDER --into FOLDER [--count N] [NAME …]
-        seed faults in the repositories that have tasks, as commits of `seeds/`, and write `faults.jsonl`
+        seed faults in the repositories in Python, as commits of `seeds/`, and write `faults.jsonl`
+    repairs FILE --clones FOLDER --into FOLDER
+        compare the evaluated repairs of seeded faults with the originals: the clones are the folder `seeds`, and the
+        other folder that of `tenure-offline` of `python -m benchmarks.swebench`
     list FILE
         print the tasks: id, kind of the repository, sizes of fix and statement, numbers of tests
 
@@ -26,9 +29,11 @@ from benchmarks.repositories.candidates import Candidate, iterate_candidates, li
 from benchmarks.repositories.clones import Commit, find_clone, iterate_commits
 from benchmarks.repositories.environments import Environments, InstallationFailed
 from benchmarks.repositories.instances import InstallConfig, Instance, read_instances, write_instances
+from benchmarks.repositories.repairs import read_repairs, sum_repairs
 from benchmarks.repositories.seeding import Seeder
 from benchmarks.repositories.test_runs import SuiteTooSlow
 from benchmarks.repositories.verification import NothingPasses, NotVerified, verify
+from benchmarks.support.columns import format_columns
 
 TASKS_PER_REPOSITORY: Final = 3
 MAX_FAILURES: Final = 4
@@ -141,16 +146,15 @@ class Mine:
         return next((file.read_text(encoding="utf-8") for file in files if file.exists()), "")
 
     def seed(self, source: Source, count: int) -> None:
-        """Seed faults at the base of the newest task of a repository in Python."""
-        tasks = self._read_tasks(source)
+        """Seed faults in the newest commit of a repository in Python."""
         target = self._into / "seeds" / source.key
-        if not tasks or source.config.ecosystem != "python" or target.exists():
+        if source.config.ecosystem != "python" or target.exists():
             return
         seeder = Seeder(
             source.name, source.config, self._environments.find(source.config), self._into / "work" / "seed"
         )
         clone, file = find_clone(self._clones, source.name), self._into / "faults.jsonl"
-        for fault in seeder.seed(clone, tasks[0].base_commit, target, count):
+        for fault in seeder.seed(clone, next(iterate_commits(clone)).hash, target, count):
             print(f"{fault.instance_id:44} {len(fault.FAIL_TO_PASS)} tests fail", flush=True)
             write_instances(file, [*(read_instances(file) if file.exists() else ()), fault])
 
@@ -206,6 +210,16 @@ def show_tasks(path: Path) -> None:
         print(f"{task.instance_id:44} {kinds.get(task.repo, ''):24} {sizes}, {tests}")
 
 
+def show_repairs(file: Path, clones: Path, folder: Path) -> None:
+    """Print one line for each fault, then the sums."""
+    instances = read_instances(file)
+    repairs = read_repairs(folder, instances, clones)
+    for name, (outcome, seconds) in repairs.items():
+        print(f"{name:50} {outcome:26} {seconds:6.0f} s")
+    outcomes = {name: outcome for name, (outcome, _) in repairs.items()}
+    print(format_columns(sum_repairs(instances, outcomes, {name: one for name, (_, one) in repairs.items()})))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
     parser = argparse.ArgumentParser(
@@ -224,11 +238,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser_of_folders.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="folder of clones")
         parser_of_folders.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="folder of the tasks")
         parser_of_folders.add_argument("--issues", type=Path, metavar="FOLDER", help="folder of texts of issues")
+    comparing = commands.add_parser("repairs", help="compare repairs with originals")
+    comparing.add_argument("file", type=Path, metavar="FILE", help="file of the faults")
+    comparing.add_argument("--clones", type=Path, required=True, metavar="FOLDER", help="folder of the seeds")
+    comparing.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="folder of the system")
     listing = commands.add_parser("list", help="print tasks")
     listing.add_argument("file", type=Path, metavar="FILE", help="file of the tasks")
     given = parser.parse_args(arguments)
     if given.command == "list":
         show_tasks(given.file)
+        return 0
+    if given.command == "repairs":
+        show_repairs(given.file, given.clones.resolve(), given.into.resolve())
         return 0
     into = given.into.resolve()
     mine = Mine(given.clones.resolve(), into, given.issues or into / "issues")

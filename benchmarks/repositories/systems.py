@@ -130,9 +130,7 @@ class Tenure:
         home = folder / "home"
         variables = {
             **build_home_environment(home),
-            "OPENAI_BASE_URL": base_url,
-            "OPENAI_API_KEY": "local",
-            "TENURE_MODEL_TIMEOUT": str(MODEL_TIMEOUT_SECONDS),
+            **self._build_model_settings(base_url),
             "TENURE_SETUP_VARIABLES": json.dumps({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(environment / WHEELS)}),
             **self._settings,
         }
@@ -153,6 +151,22 @@ class Tenure:
         (folder / "output.log").write_text(ran.stderr, encoding="utf-8")
         (folder / "result.json").write_text(ran.stdout, encoding="utf-8")
         return _read_result(ran.stdout, ran.stderr, seconds)
+
+    def _build_model_settings(self, base_url: str) -> dict[str, str]:
+        return {
+            "OPENAI_BASE_URL": base_url,
+            "OPENAI_API_KEY": "local",
+            "TENURE_MODEL_TIMEOUT": str(MODEL_TIMEOUT_SECONDS),
+        }
+
+
+class OfflineTenure(Tenure):
+    """The product without a model: a repair by search."""
+
+    name = "tenure-offline"
+
+    def _build_model_settings(self, base_url: str) -> dict[str, str]:
+        return {}
 
 
 def _build_options(config: InstallConfig | None, environment: Path) -> list[str]:

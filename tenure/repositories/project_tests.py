@@ -101,7 +101,7 @@ class ProjectTests:
                 await self._copy_tests(request.workspace, request.workspace.model_copy(update={"patch": ""}), folder)
             for path, content in request.hidden:
                 await run_to_end(partial(place_file, folder, path, content.encode()))
-            scripts = await run_to_end(partial(_read_scripts, folder))
+            scripts = await run_to_end(partial(read_scripts, folder))
             files = {name for name in request.ids if (folder / name).is_file()}
             plan = plan_tests(request.environment.test, request.ids, scripts)
             async with self._environments.use(request.workspace, request.environment, folder) as environment:
@@ -229,7 +229,7 @@ class ProjectTests:
         return lost, still_passing
 
 
-def _read_scripts(folder: Path) -> dict[str, str]:
+def read_scripts(folder: Path) -> dict[str, str]:
     """Return the scripts of package.json."""
     try:
         package = json.loads(read_file(folder, "package.json", _MAX_PACKAGE_BYTES) or b"{}")

@@ -10,7 +10,7 @@ by its proof is delivered (`workflows/coding/repository_attempts.py`).
 
 Whether a change is good is decided by the tests of the project, with and without it, and not by the model: a change
 that fails goes back to it. Finishing, cancelling and an exhausted budget end with the change so far and what is known
-of it.
+of it. Without a model, a search for a small edit takes the place of the conversation.
 """
 
 import asyncio
@@ -23,6 +23,7 @@ from workflows.coding.repository_actions import CHANGING, ActionOutcome, ActionR
 from workflows.coding.repository_attempts import run_attempts
 from workflows.coding.repository_people import ask_person, request_approval
 from workflows.coding.repository_preparation import NO_SANDBOX, Preparation
+from workflows.coding.repository_repair import search_repair
 from workflows.coding.repository_result import build_draft, locate_places
 from workflows.coding.repository_verification import verify_change
 from workflows.coding.repository_work import RepositoryWork
@@ -67,7 +68,7 @@ MAX_PASSAGES = 12
 MAX_STEPS_KEPT = 300
 """Steps that the report keeps, each with up to 700 characters."""
 
-NO_MODEL = "Ended because no change was written: only a model writes one, and none has answered."
+NO_MODEL = "Ended because no change was made: no model has answered, and a search without one has found no edit."
 
 
 @workflow.defn
@@ -141,7 +142,10 @@ class RepositoryWorkflow(RepositoryWork):
         while not (reason := self._stop_reason()):
             answer = await self._think()
             if not answer.text:
-                reason = self._stop_reason() or NO_MODEL
+                reason = self._stop_reason()
+                if not reason and await self._repair():
+                    return
+                reason = reason or self._stop_reason() or NO_MODEL
                 break
             is_done = await self._act(answer)
             if is_done and await self._verify() and await self._approve_patch():
@@ -152,7 +156,7 @@ class RepositoryWorkflow(RepositoryWork):
             return
         workspace = self.get_state().workspace
         if not workspace.patch:
-            self.places = await locate_places(self, workspace)
+            self.places = (*self.places, *await locate_places(self, workspace))
         elif workspace.patch != self.get_state().proved_patch:
             await self._verify()
 
@@ -241,6 +245,20 @@ class RepositoryWorkflow(RepositoryWork):
         if done and (done.action.cause or done.action.change or self.get_state().report is None):
             self.update(report=done.action)
         return bool(done and not done.result.failed)
+
+    async def _repair(self) -> bool:
+        """Search for an edit without a model; return whether it can be handed over."""
+        before = self.get_state()
+        if before.workspace.patch or not (reply := await search_repair(self)):
+            return False
+        if reply.changes and await self._verify() and await self._approve_patch():
+            return True
+        self.places = reply.places
+        if reply.changes:
+            self.prepared.notes.append(f"An edit was found and not accepted: {reply.observation.summary}.")
+        # An edit without a proof, or with the objection of a person, is not handed over.
+        self.update(workspace=before.workspace, report=None, proof=None, progress=before.progress)
+        return False
 
     async def _verify(self) -> bool:
         """Run the tests with and without the change; return whether it can be handed over."""

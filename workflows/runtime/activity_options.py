@@ -190,6 +190,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             CommandActivities.run_command,
             CommandActivities.run_project_tests,
             CommandActivities.run_project_checks,
+            CommandActivities.repair_project,
         ),
     ),
     (
@@ -241,6 +242,7 @@ _KINDS: dict[Callable[..., Any], CallKind] = {
     CommandActivities.run_command: "program",
     CommandActivities.run_project_tests: "program",
     CommandActivities.run_project_checks: "program",
+    CommandActivities.repair_project: "program",
 }
 """Subjects of activities that are no role, for the trace; every other one is of the kind `other`."""
 

@@ -19,6 +19,8 @@ with workflow.unsafe.imports_passed_through():
         CommandReply,
         CommandRequest,
         EnvironmentRequest,
+        ProjectRepairReply,
+        ProjectRepairRequest,
         ProjectTestReport,
         ProjectTestRequest,
         SetupReply,
@@ -79,6 +81,12 @@ class SandboxClient(ActivityClient):
     async def run_project_tests(self, request: ProjectTestRequest, *, summary: str) -> ProjectTestReport:
         """Run tests of a repository."""
         return await self._run(CommandActivities.run_project_tests, request, request.limits.wall_seconds, summary)
+
+    async def repair_project(self, request: ProjectRepairRequest, *, summary: str) -> ProjectRepairReply:
+        """Search for a small edit of a repository that makes failing tests pass."""
+        # Tests may take their whole time with a candidate that is started at the end of the search.
+        seconds = request.seconds + request.limits.wall_seconds
+        return await self._run(CommandActivities.repair_project, request, seconds, summary)
 
     async def run_project_checks(self, request: CheckRequest, *, summary: str) -> CheckReport:
         """Run the linters and type checkers of a repository."""

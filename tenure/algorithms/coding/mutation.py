@@ -109,7 +109,7 @@ _CONFUSABLE_FUNCTIONS: Final = (
 )
 
 _BASE_VALUES: Final = ("[]", "0", "1", "None", "True", "False", "''")
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign)
 _REMOVABLE = (*_SIMPLE, ast.If, ast.For, ast.While, ast.Return, ast.Break, ast.Continue)
 _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.List)
@@ -134,7 +134,7 @@ class _Mutator:
                 yield from self._mutate_node(node, names)
             for body in _list_blocks(scope):
                 yield from self._mutate_body(body, names, nodes)
-            if isinstance(scope, _SCOPES):
+            if isinstance(scope, SCOPES):
                 yield from self._insert_base_cases(scope)
 
     def _mutate_node(self, node: ast.AST, names: Sequence[str]) -> Iterator[SourceEdit]:
@@ -302,7 +302,7 @@ class _Mutator:
         own = [stmt for stmt in _strip_docstring(list(body)) if self._starts_line(stmt)]
         for stmt in own:
             if isinstance(stmt, _REMOVABLE):
-                yield self._replace(stmt, "pass", "statement")
+                yield self._remove(stmt) if len(own) > 1 else self._replace(stmt, "pass", "statement")
         for first, second in pairwise(own):
             if second.lineno == (first.end_lineno or first.lineno) + 1:
                 text = f"{self._get_text(second)}\n{' ' * first.col_offset}{self._get_text(first)}"
@@ -313,6 +313,13 @@ class _Mutator:
         texts = dict.fromkeys(text for node in known for text in self._vary_statement(node, names))
         for stmt in own:
             yield from (self._insert_before(stmt, text) for text in texts)
+
+    def _remove(self, stmt: ast.stmt) -> SourceEdit:
+        """Return the edit that removes a statement with its lines, or replaces one that shares its last line."""
+        start, end = self._starts[stmt.lineno - 1], self._starts[stmt.end_lineno or stmt.lineno]
+        if self._data[self._locate(stmt)[1] : end].strip():
+            return self._replace(stmt, "pass", "statement")
+        return SourceEdit(start, end, "", stmt.lineno, "statement")
 
     def _vary_statement(self, stmt: ast.stmt, names: Sequence[str]) -> Iterator[str]:
         """Yield a statement, and variations with its only argument replaced by a variable."""
@@ -399,7 +406,7 @@ def _group_by_scope(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST]]]
         inside = list(ast.iter_child_nodes(scope))
         while inside:
             node = inside.pop(0)
-            outer = isinstance(node, _SCOPES) and not isinstance(scope, _SCOPES)
+            outer = isinstance(node, SCOPES) and not isinstance(scope, SCOPES)
             if outer:
                 waiting.append(node)
             else:
@@ -410,16 +417,16 @@ def _group_by_scope(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST]]]
 
 def _list_variables(nodes: Sequence[ast.AST], scope: ast.AST) -> list[str]:
     """Return the variables of a function in order of appearance; none of a module."""
-    if not isinstance(scope, _SCOPES):
+    if not isinstance(scope, SCOPES):
         return []
-    arguments = [a.arg for node in (scope, *nodes) if isinstance(node, _SCOPES) for a in node.args.args]
+    arguments = [a.arg for node in (scope, *nodes) if isinstance(node, SCOPES) for a in node.args.args]
     bound = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     return list(dict.fromkeys([*arguments, *bound]))
 
 
 def _list_blocks(scope: ast.AST) -> Iterator[list[ast.stmt]]:
     """Yield the statement blocks of a function; none for a module."""
-    if not isinstance(scope, _SCOPES):
+    if not isinstance(scope, SCOPES):
         return
     for node in ast.walk(scope):
         for name in ("body", "orelse", "finalbody"):

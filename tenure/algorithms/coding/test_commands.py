@@ -113,9 +113,9 @@ def shorten_selection(ids: Sequence[str], separator: str) -> list[str]:
     return []
 
 
-def build_pytest_variables(further: str = "") -> dict[str, str]:
-    """Return the variables by which every pytest that a command starts reports its tests."""
-    return {"PYTHONPATH": _PLUGINS, "PYTEST_ADDOPTS": f"-p tenure_pytest_report {further}".strip()}
+def build_pytest_variables(further: str = "", plugin: str = "tenure_pytest_report") -> dict[str, str]:
+    """Return the variables by which every pytest that a command starts loads a plugin, which reports its tests."""
+    return {"PYTHONPATH": _PLUGINS, "PYTEST_ADDOPTS": f"-p {plugin} {further}".strip()}
 
 
 def _plan_unittest(assignments: list[str], words: list[str], ids: Sequence[str]) -> TestPlan:

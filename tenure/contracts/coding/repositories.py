@@ -342,6 +342,33 @@ class ProjectTestReport(Contract):
     observation: ActionResult | None = None
 
 
+class ProjectRepairRequest(Contract):
+    """A search for a small edit of a state that makes failing tests of the project pass."""
+
+    workspace: Workspace
+    environment: Environment
+    failing: tuple[str, ...]
+    """Tests that fail."""
+    targets: tuple[str, ...] = ()
+    """Those that have to pass; empty if at least one of the failing tests has to."""
+    baseline: str
+    """`passed_digest` of the tests of the state, which have to pass still."""
+    seconds: float = Field(gt=0)
+    limits: SandboxLimits = ProjectTestRequest.model_fields["limits"].default
+
+
+class ProjectRepairReply(StepReply):
+    """Result of such a search: the state with the edit, or the same state."""
+
+    changes: tuple[str, ...] = ()
+    """Descriptions of the edits; none if none was found."""
+    places: tuple[str, ...] = ()
+    """Most suspicious lines as `path:line function`."""
+    tried: int = 0
+    exhausted: bool = False
+    """Whether all candidates were tried."""
+
+
 class CheckRequest(Contract):
     """Linters and type checkers of a project to be run in a copy of a state that is thrown away."""
 

@@ -182,6 +182,11 @@ class RepairProgress(Contract):
 
     tried: int = 0
     seconds: float = 0.0
+    trace: str = ""
+    """Digest of the stored lines that each test of a project executes, which decide the order of the candidates; empty
+    for programs."""
+    partial: tuple[int, ...] = ()
+    """Numbers of candidates, from 0, that pass only some of the failing tests."""
 
 
 class RepairReply(Contract):

@@ -3,35 +3,25 @@
 Each candidate gets a forked process and little time. The results are guesses and prove nothing: a candidate could
 claim anything. Promising candidates are tested by the sandbox itself afterwards.
 
-The job is in `screening.json`. A line `green N` is printed for each candidate that passed all tests, and the last line
-is `seen COUNT`. A candidate whose time ran out after it had passed a test gets more time when all have been tried.
+The job is in `screening.json`. A line `green N` is printed for each candidate that passed all tests, and a line
+`seen COUNT` after each candidate.
 """
 
 import importlib
 import json
 import math
 import os
-import select
 import shutil
-import signal
 import sys
 import tempfile
-import time
 import types
 from collections.abc import Callable
 from typing import Any
 
-GREEN, RED = 40, 41
-"""Exit codes of a candidate's process."""
+from screening_forks import GREEN, RED, apply_edits, screen_candidates  # type: ignore[import-not-found]
 
-MAX_GREEN = 3
-"""Number of promising candidates after which the screening ends."""
-
-RETRY_TIME_FACTOR = 20
-"""Factor by which a slow candidate gets more time."""
-
-Tester = Callable[[int], bool]
-"""Test function that writes a byte for each passed test, and returns whether all passed."""
+Tester = Callable[[Callable[[], None]], bool]
+"""Test function that reports each passed test, and returns whether all passed."""
 
 
 def main() -> None:
@@ -39,96 +29,43 @@ def main() -> None:
     with open("screening.json", encoding="utf-8") as file:
         job = json.load(file)
     tester = _by_cases(job["cases"]) if job["cases"] else _by_pytest(job["tests"])
-    ends = time.monotonic() + job["seconds"]
-    seen, green, slow = 0, 0, []
-    for number, candidate in enumerate(job["candidates"]):
-        if time.monotonic() > ends or green == MAX_GREEN:
-            break
-        code, passed = _try_candidate(job, candidate, tester, job["each"])
-        seen += 1
-        if code == GREEN:
-            green += 1
-            print("green", number, flush=True)
-        elif code is None and passed:
-            slow.append((-passed, number))
-    for _, number in sorted(slow) if not green else ():
-        if time.monotonic() > ends + job["seconds"] / 2:
-            break
-        code, _ = _try_candidate(job, job["candidates"][number], tester, RETRY_TIME_FACTOR * job["each"])
-        if code == GREEN:
-            print("green", number, flush=True)
-            break
-    print("seen", seen, flush=True)
-
-
-def _edited(source: str, edits: list[list[Any]]) -> str:
-    data = source.encode()
-    for start, end, text in sorted(edits, reverse=True):
-        data = data[:start] + text.encode() + data[end:]
-    return data.decode()
-
-
-def _try_candidate(job: dict[str, Any], candidate: list[Any], tester: Tester, seconds: float) -> tuple[int | None, int]:
-    """Run a candidate; return its exit code, None on timeout, and the number of passed tests."""
-    name, edits = candidate
-    source = _edited(job["sources"][name], edits)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reader)
-        _run_candidate(name, source, tester, seconds, writer)
-    os.close(writer)
-    code = _waited(child, 4 * seconds + 1)
-    passed = len(os.read(reader, 65536))
-    os.close(reader)
-    return code, passed
-
-
-def _waited(child: int, seconds: float) -> int | None:
-    alive = os.pidfd_open(child)
-    poll = select.poll()
-    poll.register(alive, select.POLLIN)
-    if not poll.poll(seconds * 1000):
-        os.kill(child, signal.SIGKILL)
-    os.close(alive)
-    _, status = os.waitpid(child, 0)
-    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
-
-
-def _run_candidate(name: str, source: str, tester: Tester, seconds: float, descriptor: int) -> None:
-    """Run the candidate in this process, with a limit on processor time so that a busy machine does not matter."""
+    candidates = job["candidates"]
+    times = [job["each"]] * len(candidates)
+    candidate = screen_candidates(times, job["seconds"], lambda word, number: print(word, number, flush=True))
+    if candidate is None:
+        return
+    name, edits = candidates[candidate.number]
     code = RED
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-        sys.path.insert(0, _make_folder(name, source))
-        code = GREEN if tester(descriptor) else RED
+        sys.path.insert(0, _make_folder(name, apply_edits(job["sources"][name].encode(), edits)))
+        code = GREEN if tester(candidate.count_pass) else RED
     finally:
         os._exit(code)
 
 
-def _make_folder(name: str, source: str) -> str:
+def _make_folder(name: str, source: bytes) -> str:
     """Return a folder with the candidate's files."""
     folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), "screened")
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(os.getcwd(), folder, ignore=shutil.ignore_patterns("screening.*", "__pycache__"))
+    shutil.copytree(os.getcwd(), folder, ignore=shutil.ignore_patterns("screening*.*", "__pycache__"))
     path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "wb") as file:
         file.write(source)
     os.chdir(folder)
     return folder
 
 
 def _by_cases(cases: list[dict[str, Any]]) -> Tester:
-    def tester(descriptor: int) -> bool:
+    def tester(count_pass: Callable[[], None]) -> bool:
         for case in cases:
             function = getattr(importlib.import_module(case["module"]), case["function"])
             value = function(*json.loads(json.dumps(case["args"])))
             if not _same(list(value) if isinstance(value, types.GeneratorType) else value, case["expected"], case):
                 return False
-            os.write(descriptor, b".")
+            count_pass()
         return True
 
     return tester
@@ -150,16 +87,16 @@ def _by_pytest(tests: list[str]) -> Tester:
     class Counting:
         """Plugin that reports each passed test."""
 
-        def __init__(self, descriptor: int) -> None:
-            self._descriptor = descriptor
+        def __init__(self, count_pass: Callable[[], None]) -> None:
+            self._count_pass = count_pass
 
         def pytest_runtest_logreport(self, report: Any) -> None:
             if report.when == "call" and report.passed:
-                os.write(self._descriptor, b".")
+                self._count_pass()
 
-    def tester(descriptor: int) -> bool:
+    def tester(count_pass: Callable[[], None]) -> bool:
         quiet = ("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--rootdir", ".")
-        return pytest.main([*quiet, *tests], plugins=[Counting(descriptor)]) == 0
+        return pytest.main([*quiet, *tests], plugins=[Counting(count_pass)]) == 0
 
     _warm(pytest.main)
     return tester

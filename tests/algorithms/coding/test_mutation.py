@@ -178,3 +178,13 @@ def test_a_text_over_several_lines_is_an_argument_like_any_other() -> None:
 def test_a_starred_argument_does_not_replace_its_call() -> None:
     """A starred expression is no expression of its own."""
     assert generate_edits("def f(*items):\n    return max(*items)\n")
+
+
+def test_a_removed_statement_leaves_nothing() -> None:
+    """Its lines go; the only statement of a block, and a statement that shares its line, become `pass`."""
+    source = "def f(a):\n    a += 1\n    if a:\n        g(a)\n    h(a); k(a)\n    return a\n"
+    removed = {apply_edits(source, [edit]) for edit in generate_edits(source) if edit.kind == "statement"}
+
+    assert source.replace("    a += 1\n", "") in removed
+    assert source.replace("g(a)", "pass") in removed
+    assert source.replace("h(a);", "pass;") in removed

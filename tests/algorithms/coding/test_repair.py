@@ -42,16 +42,26 @@ def test_suspicion_is_between_zero_and_one(tests: list[LineCoverage]) -> None:
 
 def test_edits_are_ranked_by_suspicion() -> None:
     """Without suspicion the kinds of edits decide."""
-    suspected = islice(generate_candidates(SOURCE, {4: 1.0, 2: 0.1}), 5)
+    suspected = islice(generate_candidates({"a.py": SOURCE}, {"a.py": {4: 1.0, 2: 0.1}}), 5)
 
     assert {candidate.edits[0].line for candidate in suspected} == {4}
-    assert next(generate_candidates(SOURCE, {})).edits[0].kind in ("comparison", "operator")
+    assert next(generate_candidates({"a.py": SOURCE}, {})).edits[0].kind in ("comparison", "operator")
+
+
+def test_edits_of_several_files_are_ranked_together() -> None:
+    """Executed lines come first, whatever their file is."""
+    sources = {"a.py": SOURCE, "b.py": SOURCE, "c.py": SOURCE}
+    found = list(islice(generate_candidates(sources, {"a.py": {4: 0.4}, "b.py": {2: 1.0, 4: 0.3}}), 80))
+    executed = [one for one in found if (one.path, one.edits[0].line) in {("a.py", 4), ("b.py", 2), ("b.py", 4)}]
+
+    assert found[: len(executed)] == executed
+    assert found[0].path == "b.py" and {one.path for one in executed} == {"a.py", "b.py"}
 
 
 @slow
 def test_single_edits_precede_pairs() -> None:
     """Single edits precede pairs."""
-    found = list(generate_candidates(SOURCE, {}))
+    found = list(generate_candidates({"a.py": SOURCE}, {}))
     sizes = [len(candidate.changes) for candidate in found]
 
     assert sizes == sorted(sizes) and set(sizes) == {1, 2}
@@ -63,7 +73,7 @@ def test_single_edits_precede_pairs() -> None:
 @slow
 def test_candidates_are_distinct() -> None:
     """No candidate is made twice, and none is the program itself."""
-    forms = [normalize_source(candidate.source) for candidate in generate_candidates(SOURCE, {})]
+    forms = [normalize_source(candidate.source) for candidate in generate_candidates({"a.py": SOURCE}, {})]
 
     assert len(forms) == len(set(forms))
     assert normalize_source(SOURCE) not in forms
@@ -71,7 +81,9 @@ def test_candidates_are_distinct() -> None:
 
 def test_changes_are_described() -> None:
     """Changes are described."""
-    said = {change for candidate in islice(generate_candidates(SOURCE, {}), 200) for change in candidate.changes}
+    said = {
+        change for candidate in islice(generate_candidates({"a.py": SOURCE}, {}), 200) for change in candidate.changes
+    }
 
     assert "line 2: `a < b` became `a <= b`" in said
     assert any(change.startswith("line 2: `if not a: return") and change.endswith("was added") for change in said)

@@ -28,6 +28,8 @@ from tenure.contracts.coding.repositories import (
     OpenedRepository,
     OpenRequest,
     Patch,
+    ProjectRepairReply,
+    ProjectRepairRequest,
     ProjectTest,
     ProjectTestReport,
     ProjectTestRequest,
@@ -57,6 +59,8 @@ class MemoryRepository:
         )
     )
     command: Callable[[str, Files], tuple[int, str]] = lambda command, files: (0, f"ran {command}\n")
+    repair: tuple[str, str] | None = None
+    """Text and its replacement that a search for a repair finds."""
     states: dict[str, dict[str, str]] = field(default_factory=dict)
     asked: list[object] = field(default_factory=list)
     """Requests in order of arrival."""
@@ -188,6 +192,25 @@ class MemoryRepository:
         passed = sum(test.outcome == "passed" for test in results)
         counts: dict[TestOutcome, int] = {"passed": passed, "failed": len(results) - passed}
         return ProjectTestReport(command="pytest", tests=results, counts=counts, exit_code=0, seconds=0.1)
+
+    @activity.defn
+    async def repair_project(self, request: ProjectRepairRequest) -> ProjectRepairReply:
+        self.asked.append(request)
+        files = self._load(request.workspace)
+        unchanged = ActionResult(text="", summary="7 edits tried, none passes", failed=True)
+        if self.repair is None or self.repair[0] not in files["src/a.py"]:
+            places = ("src/a.py:2 f",)
+            return ProjectRepairReply(workspace=request.workspace, observation=unchanged, tried=7, places=places)
+        files["src/a.py"] = files["src/a.py"].replace(*self.repair)
+        return ProjectRepairReply(
+            workspace=self._store(request.workspace, files),
+            observation=ActionResult(text="edited", summary="src/a.py line 2"),
+            files=("src/a.py",),
+            changes=(f"line 2: `{self.repair[0]}` became `{self.repair[1]}`",),
+            added=1,
+            removed=1,
+            tried=7,
+        )
 
     @activity.defn
     async def run_project_checks(self, request: CheckRequest) -> CheckReport:

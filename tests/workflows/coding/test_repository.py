@@ -12,6 +12,7 @@ from tenure.contracts.coding.repositories import (
     CommandRequest,
     EditRequest,
     EnvironmentRequest,
+    ProjectRepairRequest,
     ProjectTestRequest,
 )
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
@@ -176,8 +177,45 @@ async def test_without_a_model_the_places_are_located(serving: Serving) -> None:
         result = await (await stage.start(request())).result()
 
     assert result.status == "no_evidence" and result.repository and not result.patch
-    assert result.repository.places == ("tests/test_a.py::test_f (fails)", "src/a.py:1 f")
-    assert "only a model writes one" in result.decisions[-1]
+    assert result.repository.places == ("src/a.py:2 f", "tests/test_a.py::test_f (fails)", "src/a.py:1 f")
+    assert "a search without one has found no edit" in result.decisions[-1]
+    assert any("7 were tried, then the 60 s were over" in note for note in result.notes)
+
+
+async def test_without_a_model_an_edit_is_searched_for_and_proved(serving: Serving) -> None:
+    """The edit is verified and delivered like the change of a model, with its limits in words."""
+    repository = MemoryRepository(repair=("'wrong'", "'right'"))
+    async with serving(None, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    change = result.repository
+    assert change and change.proof and (result.status, change.proof.verdict) == ("done", "proved")
+    assert "return 'right'" in result.patch and "only as good as the tests" in change.change
+    assert [step.action for step in change.steps] == ["search for a repair among 7 edits"]
+    (asked,) = [one for one in repository.asked if isinstance(one, ProjectRepairRequest)]
+    assert asked.failing == ("tests/test_a.py::test_f",) and asked.targets == ()
+
+
+async def test_a_repair_that_its_verification_rejects_is_not_delivered(serving: Serving) -> None:
+    """The tests of the verification decide, and the places remain."""
+    repository = MemoryRepository(repair=("'wrong'", "'other'"))
+    async with serving(None, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    assert result.status == "no_evidence" and result.repository and not result.patch
+    assert "tests/test_a.py::test_f (fails)" in result.repository.places
+
+
+@pytest.mark.parametrize("passing", [True, False], ids=["nothing fails", "no search"])
+async def test_nothing_is_searched_for_without_need(serving: Serving, passing: bool) -> None:
+    """Tests that all pass, and a search of no seconds, end with the located places."""
+    repository = MemoryRepository(files={"src/a.py": "right" if passing else "wrong"})
+    limits = {} if passing else {"repair_seconds": 0}
+    async with serving(None, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request(**limits))).result()
+
+    assert result.status == "no_evidence"
+    assert not [one for one in repository.asked if isinstance(one, ProjectRepairRequest)]
 
 
 async def test_without_a_sandbox_the_patch_is_unproved(serving: Serving) -> None:
