@@ -3,7 +3,47 @@
 A keyword begins a line. Arguments follow in the line, or in a block between two lines of markers:
 
     EDIT src/a.py
-    # `CAUSE: …`, `- **CHANGE:** …`
+    <<<<<<< SEARCH
+    old lines
+    =======
+    new lines
+    >>>>>>> REPLACE
+
+Markers have seven characters or more, so that a block can contain shorter ones. An action that cannot be read becomes
+one of the kind `invalid` with the reason, so that the model learns it together with the results of the others.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from tenure.contracts.coding.engineering import EngineerAction, EngineerActionKind
+from tenure.contracts.coding.repositories import Replacement
+
+MAX_ACTIONS: Final = 12
+"""Actions of one answer that are carried out: more would be planned without having seen the results of the first."""
+
+MAX_THOUGHT_CHARACTERS: Final = 2_000
+"""Characters of a thought that people are shown; the conversation keeps the whole answer."""
+
+_KEYWORDS: Final[Mapping[str, EngineerActionKind]] = {
+    **{"SEARCH": "search", "GREP": "grep", "SYMBOL": "symbol", "READ": "read", "LIST": "list", "EDIT": "edit"},
+    **{"WRITE": "write", "DELETE": "delete", "RUN": "run", "ASK": "ask", "PLAN": "plan", "DONE": "done"},
+}
+# "READ src/a.py 1-20", "- `READ src/a.py`", "**DONE**", "RUN: make"; not "READING the file".
+_ACTION = re.compile(rf"\s{{0,3}}(?:[-*]\s+)?(`?|\*\*)({'|'.join(_KEYWORDS)})((?:`|\*\*)?)(:?)(\s.*|)")
+# `<<<<<<< SEARCH`, `<<<<<<<<<`
+_OPENING = re.compile(r"\s{0,3}(<{7,})\s*\w*\s*")
+# "```", "```python", "~~~"
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})[\w+.-]*\s*")
+# "src/a.py 10-80", "src/a.py:10-80", "src/a.py lines 10 to 80", "src/a.py 10"
+_RANGE = re.compile(r"(.+?)(?::|,?\s+(?:lines?\s+)?L?)(\d{1,7})(?:\s*(?:-|to|,|:)\s*L?(\d{1,7})?)?\s*")
+# "def parse in src/**/*.py": the last word has a slash, a star or a dot, so it is a pattern of files.
+_IN_FILES = re.compile(r"(.+?)\s+in\s+(\S*[*/.]\S*)")
+# "cat > a.py <<'EOF'", "python - <<EOF"
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+# `CAUSE: …`, `- **CHANGE:** …`
 _LABEL = re.compile(r"\s{0,3}(?:[-*]\s+)?\*{0,2}(CAUSE|CHANGE|MESSAGE|LESSON)\*{0,2}:\*{0,2}\s*(.*)")
 
 
