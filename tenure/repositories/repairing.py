@@ -134,9 +134,7 @@ class ProjectRepair:
         return ProjectRepairReply(
             workspace=state.workspace,
             observation=ActionResult(text=summary, summary=summary),
-            files=tuple(file.path for file in state.files),
-            added=state.added,
-            removed=state.removed,
+            change=state.change,
             changes=changes,
             places=places,
             tried=end.progress.tried,
@@ -290,7 +288,7 @@ class _ProjectTester:
             mode = (folder / candidate.path).stat(follow_symlinks=False).st_mode & 0o777
             content = candidate.source.encode()
             await run_to_end(partial(place_file, folder, candidate.path, content, mode=mode))
-            return await self._workspaces.record_changes(self._request.workspace)
+            return await self._workspaces.record(self._request.workspace)
 
     def _is_fresh(self, candidate: ProgramCandidate) -> bool:
         """Return whether an edit takes effect only when the project is imported: no failing test executes the line."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tenure.contracts.base import RunId
 from tenure.contracts.coding.repositories import Environment, ProjectRepairReply, ProjectRepairRequest, Workspace
 from tenure.contracts.result.programs import RepairProgress
 from tenure.repositories.repairing import ProjectRepair, ProjectTrace, TracedTest, compute_suspicion, list_places
@@ -44,7 +45,7 @@ def test_show():
 """
 
 
-def make_files(*change: str) -> dict[str, str]:
+def make_files(change: tuple[str, str] | None = None) -> dict[str, str]:
     """Return a project in whose module one text is replaced by another."""
     source = CLOCK.replace(*change) if change else CLOCK
     assert (source != CLOCK) == bool(change)
@@ -53,7 +54,7 @@ def make_files(*change: str) -> dict[str, str]:
 
 def make_request(**others: object) -> ProjectRepairRequest:
     """Return the request of a search."""
-    workspace = Workspace(run="run", repository="key", commit="a" * 40)
+    workspace = Workspace(run=RunId("run"), repository="key", commit="a" * 40)
     fields = {"workspace": workspace, "environment": Environment(), "baseline": "", "seconds": 60, **others}
     return ProjectRepairRequest.model_validate(fields)
 
@@ -92,11 +93,13 @@ async def search(
 )
 async def test_a_fault_is_repaired(tmp_path: Path, change: tuple[str, str], repaired: str) -> None:
     """The edit passes all tests and is the next state, whose only change it is."""
-    project = await open_project(tmp_path, make_files(*change))
+    project = await open_project(tmp_path, make_files(change))
     found = await search(project)
 
     assert repaired in "; ".join(found.changes)
-    assert (found.files, found.added, found.removed) == (("clock/face.py",), 1, 1)
+    assert found.change and [(file.path, file.added, file.removed) for file in found.change.files] == [
+        ("clock/face.py", 1, 1)
+    ]
     async with project.workspaces.open(found.workspace, read_only=True) as folder:
         assert (folder / "clock/face.py").read_text() == CLOCK
     assert found.places and found.places[0].startswith("clock/face.py:")
@@ -104,7 +107,7 @@ async def test_a_fault_is_repaired(tmp_path: Path, change: tuple[str, str], repa
 
 async def test_a_search_continues_where_it_was(tmp_path: Path) -> None:
     """A repetition with the progress of a killed search traces nothing again and tries no candidate twice."""
-    project = await open_project(tmp_path, make_files("total > LIMIT", "total >= LIMIT"))
+    project = await open_project(tmp_path, make_files(("total > LIMIT", "total >= LIMIT")))
     seen: list[RepairProgress] = []
     first = await search(project, seen=seen)
     traced = len(project.workspaces.patches.stored)  # type: ignore[attr-defined]
@@ -118,7 +121,7 @@ async def test_a_search_continues_where_it_was(tmp_path: Path) -> None:
 
 async def test_tests_that_the_task_names_decide(tmp_path: Path) -> None:
     """A test that fails for another reason does not prevent the repair of a named one."""
-    files = make_files("self.hour + hours", "self.hour - hours")
+    files = make_files(("self.hour + hours", "self.hour - hours"))
     files["tests/test_face.py"] += "\n\ndef test_other():\n    assert Clock(3).add(1).hour == 5\n"
     project = await open_project(tmp_path, files)
     found = await search(project, "tests/test_face.py::test_add")

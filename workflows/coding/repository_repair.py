@@ -54,11 +54,14 @@ async def search_repair(work: RepositoryWork) -> ProjectRepairReply | None:
         summary=reply.observation.summary[:200],
         patch=reply.workspace.patch,
     )
+    change = reply.change or state.change
+    names = tuple(file.path for file in change.files)
     progress = state.progress.model_copy(
-        update={"files": reply.files, "added": reply.added, "removed": reply.removed, "steps": step.n}
+        update={"files": names, "added": change.added, "removed": change.removed, "steps": step.n}
     )
     work.update(
         workspace=reply.workspace,
+        change=change,
         steps=(*state.steps, step),
         progress=progress,
         report=describe_repair(reply),

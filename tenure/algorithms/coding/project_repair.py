@@ -14,7 +14,7 @@ def list_named_tests(task: str, failing: Sequence[str]) -> tuple[str, ...]:
 
 def describe_repair(reply: ProjectRepairReply) -> EngineerAction:
     """Return cause, change and commit message of an edit."""
-    path, changes = reply.files[0], "; ".join(reply.changes)
+    path, changes = reply.change.files[0].path if reply.change else "", "; ".join(reply.changes)
     return EngineerAction(
         kind="done",
         cause=f"An edit of {path} makes the failing tests pass: {changes}.",

@@ -205,10 +205,8 @@ class MemoryRepository:
         return ProjectRepairReply(
             workspace=self._store(request.workspace, files),
             observation=ActionResult(text="edited", summary="src/a.py line 2"),
-            files=("src/a.py",),
+            change=ChangeSoFar(files=self._changed(files), diff=self._diff(files)),
             changes=(f"line 2: `{self.repair[0]}` became `{self.repair[1]}`",),
-            added=1,
-            removed=1,
             tried=7,
         )
 

@@ -210,7 +210,7 @@ async def test_a_repair_that_its_verification_rejects_is_not_delivered(serving: 
 async def test_nothing_is_searched_for_without_need(serving: Serving, passing: bool) -> None:
     """Tests that all pass, and a search of no seconds, end with the located places."""
     repository = MemoryRepository(files={"src/a.py": "right" if passing else "wrong"})
-    limits = {} if passing else {"repair_seconds": 0}
+    limits: dict[str, Any] = {} if passing else {"repair_seconds": 0}
     async with serving(None, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
         result = await (await stage.start(request(**limits))).result()
 
