@@ -13,9 +13,9 @@ from workflows.run.agent import AgentWorkflow
 LOOK = f"{READ}\nLIST src"
 
 
-def _make_repository() -> MemoryRepository:
-    """Return a repository with a linter."""
-    repository = MemoryRepository()
+def _make_repository(repair: tuple[str, str] | None = None) -> MemoryRepository:
+    """Return a repository with a linter, in which a search finds a repair."""
+    repository = MemoryRepository(repair=repair)
     environment = repository.setup.environment.model_copy(update={"checks": ("ruff check",)})
     return replace(repository, setup=repository.setup.model_copy(update={"environment": environment}))
 
@@ -78,6 +78,24 @@ async def repository_cancel(recorder: Recorder) -> None:
         held.released.set()
 
     await _record(recorder, _chain(says(FIX), held), request(), act)
+
+
+async def repository_repaired(recorder: Recorder) -> None:
+    """Record a search for a repair without a model."""
+    others = [_make_repository(("'wrong'", "'right'"))]
+    async with recorder.serve(None, MemoryKnowledge({}), ScriptedSandbox(), others=others):
+        await recorder.start(AgentWorkflow.run, request())
+        await recorder.wait_for_end()
+
+
+async def repository_attempts(recorder: Recorder) -> None:
+    """Record two attempts, of which the proved one is delivered."""
+    asked = limit(request(), candidates=2, max_code_attempts=1, max_calls=40, has_model=True)
+
+    async def engineer(prompt: str) -> str:
+        return FIX + DONE if "This is attempt 2 of 2" in prompt else READ + DONE
+
+    await _record(recorder, engineer, asked)
 
 
 async def repository_without_model(recorder: Recorder) -> None:
