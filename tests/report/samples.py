@@ -1,6 +1,7 @@
 """A small report draft over two stored sources, as a run would hand it to `assemble`."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from tenure.contracts.result.result import (
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, RoleUsage, Usage
 from tenure.contracts.sandbox import Artifact
 from tenure.report.assemble import assemble_result
+from tenure.sources.document.document import RecognizedWord
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,15 @@ class StoredSource:
     pages: tuple[int, ...] = ()
     derived: bool = False
     kind: str = "prose"
+    words: tuple[RecognizedWord, ...] = ()
 
     def find_page(self, offset: int) -> int | None:
         """Return the number of the page at an offset."""
         return bisect_right(self.pages, offset) or None
+
+    def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
+        """Return the recognized words between two offsets."""
+        return [word for word in self.words if word.start < end and word.end > start]
 
 
 TIDES, MOON = SourceId("tides"), SourceId("moon")

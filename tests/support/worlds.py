@@ -47,7 +47,7 @@ from tenure.contracts.run.budget import Price
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.usage import TokenUsage
-from tenure.sources.document.document import Document
+from tenure.sources.document.document import Document, RecognizedWord
 from tests.support.report_answers import list_headings, render_fields
 
 DIMENSIONS = 512
@@ -79,6 +79,10 @@ class Source:
     def find_page(self, offset: int) -> int | None:
         """Have no pages."""
         return None
+
+    def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
+        """Have no recognized words."""
+        return ()
 
 
 @dataclass

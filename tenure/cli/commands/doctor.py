@@ -94,6 +94,15 @@ def check_python(settings: SettingsGroup) -> Check:
     return Check("Python", "ok", version)
 
 
+def check_recognition(settings: SettingsGroup) -> Check:
+    """Check whether text in scans and pictures can be recognized."""
+    from tenure.sources.recognition import MISSING, is_available
+
+    if is_available():
+        return Check("scans", "ok", "text in scans and pictures is recognized")
+    return Check("scans", "ok", f"scans and pictures are not read: {MISSING}")
+
+
 def check_binary(settings: SettingsGroup) -> Check:
     """Check that the Temporal binary exists and answers with its version."""
     try:
@@ -343,6 +352,7 @@ _CHECKS: tuple[Callable[[Settings], Check], ...] = (
     check_server,
     check_worker,
     check_embedding,
+    check_recognition,
     check_sandbox,
 )
 

@@ -16,6 +16,10 @@ ELLIPSIS = "…"
 ExcerptGroupKind = Literal["paragraph", "list", "table", "code"]
 
 
+MAX_DOUBTFUL_SHOWN = 5
+"""Words recognized with low confidence that the place of a quote names."""
+
+
 class ExcerptGroup(NamedTuple):
     """Paragraph, list, table or code of an excerpt."""
 
@@ -92,4 +96,10 @@ def _describe_place(quoted: Sequence[ResultCitation]) -> str:
         return ""
     page = f"page {quoted[0].page}" if quoted[0].page else ""
     line = next((f"line {citation.line}" for citation in quoted[:1] if citation.line), "")
-    return ", ".join(filter(None, (page, line))) or f"characters {quoted[0].start}–{quoted[-1].end}"
+    place = ", ".join(filter(None, (page, line))) or f"characters {quoted[0].start}–{quoted[-1].end}"
+    if not any(citation.recognized for citation in quoted):
+        return place
+    doubtful = list(dict.fromkeys(word for citation in quoted for word in citation.doubtful))
+    more = ["…"] if len(doubtful) > MAX_DOUBTFUL_SHOWN else []
+    doubt = f" ({', '.join(doubtful[:MAX_DOUBTFUL_SHOWN] + more)} uncertain)" if doubtful else ""
+    return f"{place}, recognized text{doubt}"

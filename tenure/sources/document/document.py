@@ -17,11 +17,27 @@ offsets into the text.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from tenure.algorithms.text.dates import normalize_date
 
 TextKind = Literal["prose", "code"]
+
+
+class RecognizedWord(NamedTuple):
+    """Word that was recognized in a picture; coordinates are shares of the width and height of its page."""
+
+    start: int
+    """Offset of its first character in the text of the document."""
+    end: int
+    page: int
+    """Page, from 1; 0 in a picture of a document without pages."""
+    left: float
+    top: float
+    right: float
+    bottom: float
+    confidence: float
+    """Confidence of the model, from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +54,10 @@ class Document:
     """Date in the metadata, in any notation; may be empty."""
     pages: tuple[int, ...] = ()
     """Offset of the start of each page; empty for a document without pages."""
+    words: tuple[RecognizedWord, ...] = ()
+    """Recognized words in reading order; empty for a document that is text."""
+    unread: str = ""
+    """Part that was not read with the reason, as in "was read without page 3: …"; empty if everything was."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ from tenure.files.opening import FileRefused, OpenFile, open_file
 from tenure.sources.document.decode import decode, is_binary
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import clean_text, collapse_whitespace, strip_lines
+from tenure.sources.parsers.formats.picture import PICTURE
 from tenure.sources.parsers.registry import find_format, list_formats
+from tenure.sources.recognition import MISSING, is_available
 from tenure.sources.tables.catalogue import TABLE_FORMATS
 
 DEFAULT_LIMIT_BYTES: Final = 50_000_000
@@ -33,7 +35,7 @@ _CODE_SUFFIXES = (
 _CODE = frozenset(_CODE_SUFFIXES.split())
 _CODE_NAMES = frozenset(("dockerfile", "makefile", "justfile", "rakefile", "gemfile", "jenkinsfile", "cmakelists.txt"))
 _FOREIGN = {
-    "is an image": ".png .jpg .jpeg .gif .bmp .ico .webp .tif .tiff .heic .avif .psd .svg",
+    "is an image": ".ico .heic .avif .psd .svg",
     "is a sound or video": ".mp3 .wav .ogg .flac .m4a .mp4 .mov .avi .mkv .webm",
     "is an archive": ".zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .jar .whl .iso .deb .rpm",
     "is a program": ".exe .dll .so .dylib .o .a .lib .class .pyc .pyo .pyd .wasm .bin",
@@ -87,7 +89,10 @@ def parse_open_file(opened: OpenFile, limit_bytes: int = DEFAULT_LIMIT_BYTES) ->
 
 def find_refusal(path: Path) -> str:
     """Return the reason for which no file of this name is read, or an empty string; the file is not opened."""
-    return _REASONS.get(path.suffix.lower(), "")
+    suffix = path.suffix.lower()
+    if suffix in PICTURE.suffixes and not is_available():
+        return f"is a picture, and {MISSING}"
+    return _REASONS.get(suffix, "")
 
 
 @contextmanager
