@@ -1,4 +1,4 @@
-"""Measure text recognition: `python -m benchmarks.recognition FOLDER… [--render FOLDER] [--pages N] [--half H] [--json]`.
+"""Measure text recognition: `python -m benchmarks.recognition FOLDER… [--render FOLDER] [--pages N] [--half H]`.
 
 A folder holds pictures with their true text: `NAME.txt` beside a picture, `NAME.xml` in the format ALTO, or the folders
 `img` and `box` of the receipts of ICDAR 2019. With `--render`, text files are set as pages and spoiled: noise, blur, a
@@ -37,7 +37,7 @@ from tenure.sources import recognition
 from tenure.sources.parsers.formats.picture import load_pixels
 
 PICTURES = (".png", ".jpg", ".tif")
-_LOOKALIKES = str.maketrans("‘’‚“”„«»–—−¬", '\'\'\'"""""----')
+_LOOKALIKES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "¬": "-"})
 _SPLIT = re.compile(r"\w+(?:[.,'-]\w+)*")  # "1,234.56", "don't".
 
 
@@ -157,14 +157,14 @@ def measure(
                 lines = recognition.recognize(load_pixels(opened))
             text = "\n".join(line.text for line in lines)
             doubtful = [(w.text, w.confidence < MIN_WORD_CONFIDENCE) for line in lines for w in line.words]
-        figures.totals["seconds"] += _measure_cpu(engine) - began
+        figures.seconds += _measure_cpu(engine) - began
         count_errors(figures.totals, normalize(text), normalize(truth), doubtful)
         figures.pages += 1
     totals = figures.totals
     figures.character_error = totals["character edits"] / totals["characters"]
     figures.word_error = totals["word edits"] / totals["words"]
     figures.words_missing = totals["words missing"] / totals["words"]
-    figures.seconds = totals["seconds"] / figures.pages
+    figures.seconds /= figures.pages
     who = resource.RUSAGE_CHILDREN if engine == "tesseract" else resource.RUSAGE_SELF
     figures.memory_mb = resource.getrusage(who).ru_maxrss / 1024
     if engine == "tenure":

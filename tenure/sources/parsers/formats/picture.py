@@ -36,6 +36,7 @@ def parse_picture(data: bytes, limit_bytes: int = 0) -> Document:
         raise Unreadable(f"is a picture, and {recognition.MISSING}")
     from PIL import Image, ImageSequence
 
+    Image.MAX_IMAGE_PIXELS = None  # `load_pixels` checks the size, before anything is decoded
     pages: list[list[TextLine]] = []
     rest = ""
     try:
