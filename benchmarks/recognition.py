@@ -86,11 +86,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, samples in sets.items():
             selected = samples[options.half == "report" :: 2][: options.pages]
             engines = ["tenure", *(["tesseract"] if shutil.which("tesseract") else [])]
-            results += [measure(engine, name, selected, options.language) for engine in engines]
+            for engine in engines:
+                results.append(measure(engine, name, selected, options.language))
+                if not options.json:
+                    print_line(results[-1])
     if options.json:
         print(json.dumps([{k: v for k, v in asdict(r).items() if k != "totals"} for r in results], indent=1))
-    else:
-        print_table(results)
     return 0
 
 
@@ -213,15 +214,20 @@ def compute_distance(a: Sequence[int], b: Sequence[int]) -> int:
     return int(row[-1])
 
 
-def print_table(results: Sequence[Figures]) -> None:
-    """Print one line for each set and engine."""
-    print(f"{'set':32} {'engine':10} pages  char.err  word err  missing  s/page    MB  marked: wrong  wrong: marked")
-    for r in results:
-        marks = "" if r.marked_wrong is None else f"{r.marked_wrong:13.0%}  {r.wrong_marked:13.0%}"
-        print(
-            f"{r.name[:32]:32} {r.engine:10} {r.pages:5}  {r.character_error:8.2%}  {r.word_error:8.2%}  "
-            f"{r.words_missing:7.2%}  {r.seconds:6.2f}  {r.memory_mb:4.0f}  {marks}"
-        )
+def print_line(figures: Figures) -> None:
+    """Print the figures of a set and an engine on one line."""
+    errors = f"{figures.character_error:.2%} of characters, {figures.word_error:.2%} of words"
+    cost = f"{figures.seconds:.2f} s/page, {figures.memory_mb:.0f} MB"
+    marks = (
+        ""
+        if figures.marked_wrong is None
+        else (f"; marked words wrong {figures.marked_wrong:.0%}, wrong words marked {figures.wrong_marked:.0%}")
+    )
+    print(
+        f"{figures.name} {figures.engine}: {figures.pages} pages, errors {errors}, words missing "
+        f"{figures.words_missing:.2%}; {cost}{marks}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -269,7 +269,8 @@ def _load_engine() -> Callable[[Image], Any]:
             "Global.max_side_len": MAX_SIDE,
             "Global.use_cls": False,
             "Global.return_word_box": True,
-            "EngineConfig.onnxruntime.intra_op_num_threads": min(os.cpu_count() or 1, 4),
+            # Two threads need 1.5 times the computing time of one; readers of several files run concurrently.
+            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
         }
     )
     return engine
