@@ -83,10 +83,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.render:
             sets["rendered"] = list(render(options.render, Path(scratch), 2 * options.pages))
         results = []
-        for name, samples in sets.items():
-            selected = samples[options.half == "report" :: 2][: options.pages]
-            engines = ["tenure", *(["tesseract"] if shutil.which("tesseract") else [])]
-            for engine in engines:
+        # A child inherits the peak of memory of its parent, so Tesseract comes before the models are loaded.
+        for engine in (*(["tesseract"] if shutil.which("tesseract") else []), "tenure"):
+            for name, samples in sets.items():
+                selected = samples[options.half == "report" :: 2][: options.pages]
                 results.append(measure(engine, name, selected, options.language))
                 if not options.json:
                     print_line(results[-1])
@@ -159,6 +159,8 @@ def measure(
             text = "\n".join(line.text for line in lines)
             doubtful = [(w.text, w.confidence < MIN_WORD_CONFIDENCE) for line in lines for w in line.words]
         figures.seconds += _measure_cpu(engine) - began
+        if truth == truth.upper():  # the receipts, whatever their print
+            text, doubtful = text.upper(), [(word.upper(), is_marked) for word, is_marked in doubtful]
         count_errors(figures.totals, normalize(text), normalize(truth), doubtful)
         figures.pages += 1
     totals = figures.totals

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from tenure.algorithms.chunking.chunking import format_heading_path
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.result.result import ResultCitation, ResultClaim
+from tenure.report.sources.places import describe_recognition
 
 MAX_GAP_CHARACTERS, MAX_MARKER_CHARACTERS = 4, 12
 """Maximum characters, such as line breaks, between two parts of an excerpt without words between them, and before an
@@ -14,10 +15,6 @@ ELLIPSIS = "…"
 """Mark of words of the source that an excerpt leaves out."""
 
 ExcerptGroupKind = Literal["paragraph", "list", "table", "code"]
-
-
-MAX_DOUBTFUL_SHOWN = 5
-"""Words recognized with low confidence that the place of a quote names."""
 
 
 class ExcerptGroup(NamedTuple):
@@ -97,9 +94,4 @@ def _describe_place(quoted: Sequence[ResultCitation]) -> str:
     page = f"page {quoted[0].page}" if quoted[0].page else ""
     line = next((f"line {citation.line}" for citation in quoted[:1] if citation.line), "")
     place = ", ".join(filter(None, (page, line))) or f"characters {quoted[0].start}–{quoted[-1].end}"
-    if not any(citation.recognized for citation in quoted):
-        return place
-    doubtful = list(dict.fromkeys(word for citation in quoted for word in citation.doubtful))
-    more = ["…"] if len(doubtful) > MAX_DOUBTFUL_SHOWN else []
-    doubt = f" ({', '.join(doubtful[:MAX_DOUBTFUL_SHOWN] + more)} uncertain)" if doubtful else ""
-    return f"{place}, recognized text{doubt}"
+    return place + describe_recognition(quoted)
