@@ -1,6 +1,6 @@
 """Measure text recognition: `python -m benchmarks.recognition FOLDER… [--render FOLDER] [--pages N] [--half H]`.
 
-A folder holds pictures with their true text: `NAME.txt` beside a picture, `NAME.xml` in the format ALTO, or the folders
+A folder holds pictures with their true text: `NAME.txt` next to a picture, `NAME.xml` in the format ALTO, or the folders
 `img` and `box` of the receipts of ICDAR 2019. With `--render`, text files are set as pages and spoiled: noise, blur, a
 turn of two degrees, compression. Pictures are taken alternately for choosing parameters (`--half choose`) and for
 reporting (`--half report`). If the program `tesseract` is installed, it reads the same pictures.

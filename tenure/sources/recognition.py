@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenure.sources.document.normal_form import collapse_whitespace
-from tenure.sources.parsers.page_lines import TextLine, WordBox
+from tenure.sources.parsers.page_lines import PageLine, WordBox
 
 MISSING: Final = "text recognition is not installed (extra `ocr`)"
 """Reason for a picture without the extra."""
@@ -53,7 +53,7 @@ class _Box(NamedTuple):
     top: float
     right: float
     bottom: float
-    line: TextLine
+    line: PageLine
 
     @property
     def middle(self) -> float:
@@ -77,8 +77,8 @@ def is_available() -> bool:
     return find_spec("rapidocr") is not None and find_spec("onnxruntime") is not None
 
 
-def begin_file(seconds: float) -> None:
-    """Give the next file this computing time for recognition."""
+def start_file(seconds: float) -> None:
+    """Start to count the computing time for the recognition of one file, in seconds."""
     _CLOCK.deadline = time.process_time() + seconds
 
 
@@ -87,7 +87,7 @@ def set_page_listener(on_page: Callable[[], None]) -> None:
     _CLOCK.on_page = on_page
 
 
-def recognize(image: Image) -> list[TextLine]:
+def recognize(image: Image) -> list[PageLine]:
     """Return the lines of a picture in reading order; empty if it has no legible text.
 
     Pages that lie on a side or upside down are turned.
@@ -156,7 +156,7 @@ def _read(image: Image, turns: int) -> _Reading:
         weighted += len(text) * float(score)
         if text and score >= _MIN_LINE_CONFIDENCE:
             words = output.word_results[n] if len(output.word_results) == len(output.txts) else ()
-            line = TextLine(text, tuple(_place_words(text, float(score), words, quads[n], width, height)))
+            line = PageLine(text, tuple(_place_words(text, float(score), words, quads[n], width, height)))
             (left, top), (right, bottom) = level[n].min(0).tolist(), level[n].max(0).tolist()
             boxes.append(_Box(left, top, right, bottom, line))
     return _Reading(turns, weighted / max(length, 1), tall / max(length, 1), boxes)
@@ -234,7 +234,7 @@ def _find_gap(boxes: Sequence[_Box]) -> float | None:
     return cut if is_prose else None
 
 
-def _join_rows(boxes: Sequence[_Box]) -> Iterator[TextLine]:
+def _join_rows(boxes: Sequence[_Box]) -> Iterator[PageLine]:
     """Yield the lines of a column; boxes at the same height form one line."""
     row: list[_Box] = []
     for box in sorted(boxes, key=lambda box: box.middle):
@@ -246,13 +246,13 @@ def _join_rows(boxes: Sequence[_Box]) -> Iterator[TextLine]:
         yield _join(row)
 
 
-def _join(row: list[_Box]) -> TextLine:
+def _join(row: list[_Box]) -> PageLine:
     text, words = "", []
     for box in sorted(row, key=lambda box: box.left):
         start = len(text) + 1 if text else 0
         text = f"{text} {box.line.text}" if text else box.line.text
         words += [word._replace(offset=word.offset + start) for word in box.line.words]
-    return TextLine(text, tuple(words))
+    return PageLine(text, tuple(words))
 
 
 @lru_cache(maxsize=1)

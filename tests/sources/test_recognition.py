@@ -12,7 +12,7 @@ import typst
 
 from tenure.sources import recognition
 from tenure.sources.parsers.formats.pdf import parse_pdf
-from tenure.sources.parsers.page_lines import TextLine, WordBox
+from tenure.sources.parsers.page_lines import PageLine, WordBox
 
 pytestmark = pytest.mark.skipif(not recognition.is_available(), reason="the extra `ocr` is not installed")
 
@@ -47,13 +47,13 @@ def test_a_turned_scan_is_read_with_boxes(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_without_time_the_scan_is_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page for which no time is left raises before anything is computed."""
-    recognition.begin_file(-1.0)
+    recognition.start_file(-1.0)
     with pytest.raises(recognition.Unavailable, match="time"):
         recognition.recognize(np.zeros((9, 9, 3), dtype=np.uint8))
 
 
 def make_box(left: float, top: float, text: str, width: float = 400) -> recognition._Box:
-    return recognition._Box(left, top, left + width, top + 20, TextLine(text, (WordBox(0, text, 0, 0, 1, 1, 0.9),)))
+    return recognition._Box(left, top, left + width, top + 20, PageLine(text, (WordBox(0, text, 0, 0, 1, 1, 0.9),)))
 
 
 def test_columns_of_prose_are_read_one_after_the_other() -> None:

@@ -52,7 +52,7 @@ class CorpusWriter:
         self._chunks = ChunkVectors(store, model, cache)
         self._embedding = EmbeddingBackfill(store, model, cache, corpus, report, cancelled, holds_lock=True)
         suffix = "/secrets" if include_secrets else ""
-        # Scans that were not read are read when the recognition is there.
+        # Scans that were not read are read once the recognition is installed.
         suffix += "/ocr" if is_available() else ""
         self.recipe_name = f"{PARSER_VERSION}/{settings.chunk_tokens}/{model.name}{suffix}"
         self._batch = WriteBatch(store, model, corpus, self.recipe_name, cache)

@@ -47,7 +47,7 @@ class WordBox(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TextLine:
+class PageLine:
     """A line of a page; without words if it comes from a text layer."""
 
     text: str
@@ -68,7 +68,7 @@ def fold_heading(text: str) -> str:
     return _NUMBERING.sub("", collapse_whitespace(text).casefold())
 
 
-def _remove_margins(pages: Sequence[Sequence[TextLine]]) -> Iterator[list[TextLine]]:
+def _remove_margins(pages: Sequence[Sequence[PageLine]]) -> Iterator[list[PageLine]]:
     """Yield the pages without running heads, footers and page numbers."""
     counts = Counter(
         chain.from_iterable({_mask_numbers(page[i].text) for i in _get_edge_indices(page)} for page in pages)
@@ -86,7 +86,7 @@ def _remove_margins(pages: Sequence[Sequence[TextLine]]) -> Iterator[list[TextLi
         yield [line for i, line in enumerate(page) if i not in dropped]
 
 
-def _get_edge_indices(page: Sequence[TextLine]) -> set[int]:
+def _get_edge_indices(page: Sequence[PageLine]) -> set[int]:
     return {i for i in (*range(_EDGE_LINES), *range(len(page) - _EDGE_LINES, len(page))) if 0 <= i < len(page)}
 
 
@@ -95,7 +95,7 @@ def _mask_numbers(line: str) -> str:
     return re.sub(r"\d+", "#", line.casefold())
 
 
-def write_pages(pages: Sequence[Sequence[TextLine]], outline: Mapping[str, int] = MappingProxyType({})) -> Document:
+def write_pages(pages: Sequence[Sequence[PageLine]], outline: Mapping[str, int] = MappingProxyType({})) -> Document:
     """Return a document without a title; `outline` has the levels of its headings by their folded text.
 
     Raises:
@@ -140,14 +140,14 @@ class _ParagraphWriter:
         self._pending_pages += 1
         self._page += 1
 
-    def heading(self, level: int, line: TextLine) -> None:
+    def heading(self, level: int, line: PageLine) -> None:
         self._flush()
         self._form.add_heading(level, line.text)
         start = self._form.length - len(line.text)
         self._begin(start)
         self.words += [_place_word(self._page, start + word.offset, word) for word in line.words]
 
-    def line(self, before: str, line: TextLine) -> None:
+    def line(self, before: str, line: PageLine) -> None:
         text = line.text
         if self._paragraph and _starts_paragraph(before, text, self._width):
             self._flush()

@@ -179,7 +179,7 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
         content_hash = _hash_content(opened)
         if content_hash == task.known_hash:
             return UnchangedFile(task.path)
-        recognition.begin_file(recognition.FILE_SECONDS)
+        recognition.start_file(recognition.FILE_SECONDS)
         document = parse_open_file(opened)
     return ParsedFile(
         task.path, content_hash, status.st_size, status.st_mtime_ns, document, split_document(document, recipe)
@@ -187,7 +187,7 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
 
 
 def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
-    recognition.begin_file(recognition.WEB_SECONDS)
+    recognition.start_file(recognition.WEB_SECONDS)
     page = parse_page(task.body, task.media_type, task.charset, task.path)
     document = page.document
     content_hash = hashlib.sha256(task.body).hexdigest()

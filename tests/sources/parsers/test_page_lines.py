@@ -1,15 +1,15 @@
 """Tests of the writer of pages."""
 
-from tenure.sources.parsers.page_lines import TextLine, WordBox, describe_unread, write_pages
+from tenure.sources.parsers.page_lines import PageLine, WordBox, describe_unread, write_pages
 
 
-def make_line(text: str, confidence: float = 0.9) -> TextLine:
+def make_line(text: str, confidence: float = 0.9) -> PageLine:
     words, offset = [], 0
     for word in text.split():
         offset = text.index(word, offset)
         words.append(WordBox(offset, word, 0.1, 0.2, 0.3, 0.4, confidence))
         offset += len(word)
-    return TextLine(text, tuple(words))
+    return PageLine(text, tuple(words))
 
 
 def test_recognized_words_keep_their_places_in_the_text() -> None:

@@ -17,7 +17,7 @@ import pypdfium2.raw as pdfium
 from tenure.sources import recognition
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import collapse_whitespace
-from tenure.sources.parsers.page_lines import TextLine, describe_unread, fold_heading, write_pages
+from tenure.sources.parsers.page_lines import PageLine, describe_unread, fold_heading, write_pages
 from tenure.sources.parsers.registry import Format
 
 PDF: Final = Format(
@@ -78,7 +78,7 @@ _Unread = tuple[list[int], str]
 """Numbers of scanned pages without recognized text, and the reason."""
 
 
-def _extract_text(data: bytes) -> tuple[list[list[TextLine]], dict[str, int], dict[str, str], _Unread]:
+def _extract_text(data: bytes) -> tuple[list[list[PageLine]], dict[str, int], dict[str, str], _Unread]:
     """Return lines per page, outline levels by folded title, the metadata, and the scanned pages that were not read."""
     try:
         pdf = pypdfium2.PdfDocument(data)
@@ -93,14 +93,14 @@ def _extract_text(data: bytes) -> tuple[list[list[TextLine]], dict[str, int], di
         pdf.close()
 
 
-def _extract_page_lines(pdf: pypdfium2.PdfDocument, n: int) -> list[TextLine]:
+def _extract_page_lines(pdf: pypdfium2.PdfDocument, n: int) -> list[PageLine]:
     page = pdf[n]
     # pdfium replaces a hyphen at the end of a line and the line break by this character.
     text = page.get_textpage().get_text_bounded().replace("\x02", "-\n")
-    return [TextLine(words) for line in text.splitlines() if (words := collapse_whitespace(line))]
+    return [PageLine(words) for line in text.splitlines() if (words := collapse_whitespace(line))]
 
 
-def _recognize_scans(pdf: pypdfium2.PdfDocument, pages: list[list[TextLine]]) -> _Unread:
+def _recognize_scans(pdf: pypdfium2.PdfDocument, pages: list[list[PageLine]]) -> _Unread:
     """Replace the lines of scanned pages by recognized ones; return the pages for which that was not possible."""
     scans = [n for n, lines in enumerate(pages) if _is_scan(pdf[n], "".join(line.text for line in lines))]
     unread, reason = [], "no legible text was recognized"
@@ -117,7 +117,7 @@ def _recognize_scans(pdf: pypdfium2.PdfDocument, pages: list[list[TextLine]]) ->
 
 
 def _is_scan(page: pypdfium2.PdfPage, text: str) -> bool:
-    """Return whether the content of a page is not in its text layer: there is none, a stamp only, or a broken one."""
+    """Return whether the content of a page is not in its text layer, which is missing, a stamp only, or broken."""
     if not text:
         return next(page.get_objects(max_depth=1), None) is not None
     if sum(unicodedata.category(c) in _MEANINGLESS for c in text) > _MAX_BROKEN_SHARE * len(text):
@@ -130,7 +130,7 @@ def _is_scan(page: pypdfium2.PdfPage, text: str) -> bool:
     return bool(covered > _MIN_SCAN_SHARE * width * height)
 
 
-def _count_letters(lines: Sequence[TextLine]) -> int:
+def _count_letters(lines: Sequence[PageLine]) -> int:
     return sum(c.isalnum() for line in lines for c in line.text)
 
 

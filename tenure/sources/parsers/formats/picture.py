@@ -8,7 +8,7 @@ import numpy as np
 
 from tenure.sources import recognition
 from tenure.sources.document.document import Document, Unreadable
-from tenure.sources.parsers.page_lines import TextLine, write_pages
+from tenure.sources.parsers.page_lines import PageLine, write_pages
 from tenure.sources.parsers.registry import Format
 
 PICTURE: Final = Format(
@@ -37,7 +37,7 @@ def parse_picture(data: bytes, limit_bytes: int = 0) -> Document:
     from PIL import Image, ImageSequence
 
     Image.MAX_IMAGE_PIXELS = None  # `load_pixels` checks the size, before anything is decoded
-    pages: list[list[TextLine]] = []
+    pages: list[list[PageLine]] = []
     rest = ""
     try:
         with Image.open(io.BytesIO(data)) as picture:

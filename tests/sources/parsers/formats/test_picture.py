@@ -8,7 +8,7 @@ import pytest
 from tenure.sources import recognition
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.formats.picture import parse_picture
-from tenure.sources.parsers.page_lines import TextLine
+from tenure.sources.parsers.page_lines import PageLine
 
 pytestmark = pytest.mark.skipif(not recognition.is_available(), reason="the extra `ocr` is not installed")
 
@@ -55,9 +55,9 @@ def test_the_first_pages_of_a_long_scan_are_kept(monkeypatch: pytest.MonkeyPatch
 
     from PIL import Image
 
-    replies = iter([[TextLine("First page.")], [TextLine("Second page.")]])
+    replies = iter([[PageLine("First page.")], [PageLine("Second page.")]])
 
-    def recognize(image: recognition.Image) -> list[TextLine]:
+    def recognize(image: recognition.Image) -> list[PageLine]:
         lines = next(replies, None)
         if lines is None:
             raise recognition.Unavailable(recognition.NO_TIME)
