@@ -16,6 +16,7 @@ from tenure.algorithms.writing.paragraphs import split_long_paragraphs
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimBlockKind, ClaimText, Draft
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.result.result import (
     BlockStart,
     ResultCitation,
@@ -27,7 +28,6 @@ from tenure.contracts.result.result import (
     SourceEntry,
 )
 from tenure.report.sources.places import FileText, find_heading, find_headings
-from tenure.sources.document.document import RecognizedWord
 
 SCANNED_CHARACTERS = 2_000
 """Characters on each side of a quote that are searched for instructions to language models."""

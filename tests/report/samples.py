@@ -8,6 +8,7 @@ from typing import Any
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, ProgramVerification, SourceFile
 from tenure.contracts.result.result import (
@@ -23,7 +24,6 @@ from tenure.contracts.result.result import (
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, RoleUsage, Usage
 from tenure.contracts.sandbox import Artifact
 from tenure.report.assemble import assemble_result
-from tenure.sources.document.document import RecognizedWord
 
 
 @dataclass(frozen=True)

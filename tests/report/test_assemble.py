@@ -10,10 +10,10 @@ from tenure.contracts.evidence.disputes import (
     SidedPassage,
 )
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.research.report import SectionDraft
 from tenure.report.assemble import MAX_TOTAL_CONTEXT_CHARS, assemble_result, list_cited_sources
 from tenure.report.render.markdown import render_markdown
-from tenure.sources.document.document import RecognizedWord
 from tests.report.samples import (
     FALLS,
     MOON,

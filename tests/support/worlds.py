@@ -31,6 +31,7 @@ from tenure.contracts.evidence.corpora import (
     StoreStats,
 )
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.evidence.retrieval import GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.evidence.web import ProviderUsage, ReadPagesReply, ReadPagesRequest, WebReport, WebSource
@@ -47,7 +48,7 @@ from tenure.contracts.run.budget import Price
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.usage import TokenUsage
-from tenure.sources.document.document import Document, RecognizedWord
+from tenure.sources.document.document import Document
 from tests.support.report_answers import list_headings, render_fields
 
 DIMENSIONS = 512

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -96,11 +97,9 @@ def check_python(settings: SettingsGroup) -> Check:
 
 def check_recognition(settings: SettingsGroup) -> Check:
     """Check whether text in scans and pictures can be recognized."""
-    from tenure.sources.recognition import MISSING, is_available
-
-    if is_available():
+    if find_spec("rapidocr") and find_spec("onnxruntime"):
         return Check("scans", "ok", "text in scans and pictures is recognized")
-    return Check("scans", "ok", f"scans and pictures are not read: {MISSING}")
+    return Check("scans", "ok", "scans and pictures are not read: text recognition is not installed (extra `ocr`)")
 
 
 def check_binary(settings: SettingsGroup) -> Check:

@@ -24,7 +24,7 @@ from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
 from tenure.settings.knowledge import KnowledgeSettings
 from tenure.sources.parsers.reader_process import PARSER_VERSION, ParsedFile, ReadingOptions
-from tenure.sources.recognition import is_available
+from tenure.sources.parsers.recognition import is_available
 
 
 def build_recipe(model: EmbeddingModel, chunk_tokens: int) -> ReadingOptions:

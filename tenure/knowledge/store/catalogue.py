@@ -13,6 +13,7 @@ from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusStats, TableStats
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.knowledge.store.errors import CorruptTable, UnknownChunk, UnknownCorpus
 from tenure.knowledge.store.schema import (
     CORPORA,
@@ -29,7 +30,6 @@ from tenure.knowledge.store.schema import (
     make_chunk_id,
 )
 from tenure.knowledge.store.store import Store, quote_list, quote_literal
-from tenure.sources.document.document import RecognizedWord
 from tenure.sources.tables.catalogue import TABLE_FORMATS
 
 _RESULTS_SUFFIX: Final = " (results)"

@@ -12,7 +12,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tenure.sources.document.document import NO_TEXT, Document, RecognizedWord, Unreadable
+from tenure.contracts.evidence.recognition import RecognizedWord
+from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 
 # "12", "- 3 -", "Page 4 of 17", "xiv".

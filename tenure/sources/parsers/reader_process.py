@@ -24,9 +24,9 @@ from tenure.algorithms.text.sentences import stem_words
 from tenure.files.discovery import INCLUDE_SECRETS_HINT
 from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
-from tenure.sources import recognition
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.isolation import limit_memory
+from tenure.sources.parsers import recognition
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode, parse_code_file
 from tenure.sources.parsers.parse import open_document, parse_open_file
 from tenure.sources.parsers.web_page import parse_page

@@ -14,9 +14,9 @@ import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from tenure.sources import recognition
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import collapse_whitespace
+from tenure.sources.parsers import recognition
 from tenure.sources.parsers.page_lines import PageLine, describe_unread, fold_heading, write_pages
 from tenure.sources.parsers.registry import Format
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from tenure.sources import recognition
 from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.parsers import recognition
 from tenure.sources.parsers.page_lines import PageLine, write_pages
 from tenure.sources.parsers.registry import Format
 

@@ -5,8 +5,8 @@ import zlib
 
 import pytest
 
-from tenure.sources import recognition
 from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers import recognition
 from tenure.sources.parsers.formats.picture import parse_picture
 from tenure.sources.parsers.page_lines import PageLine
 

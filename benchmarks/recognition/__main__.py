@@ -1,9 +1,9 @@
 """Measure text recognition: `python -m benchmarks.recognition FOLDER… [--render FOLDER] [--pages N] [--half H]`.
 
-A folder holds pictures with their true text: `NAME.txt` next to a picture, `NAME.xml` in the format ALTO, or the folders
-`img` and `box` of the receipts of ICDAR 2019. With `--render`, text files are set as pages and spoiled: noise, blur, a
-turn of two degrees, compression. Pictures are taken alternately for choosing parameters (`--half choose`) and for
-reporting (`--half report`). If the program `tesseract` is installed, it reads the same pictures.
+A folder holds pictures with their true text: `NAME.txt` next to a picture, `NAME.xml` in the format ALTO, or the
+folders `img` and `box` of the receipts of ICDAR 2019. With `--render`, text files are set as pages and spoiled: noise,
+blur, a turn of two degrees, compression. Pictures are taken alternately for choosing parameters (`--half choose`) and
+for reporting (`--half report`). If the program `tesseract` is installed, it reads the same pictures.
 
 Errors are edits per character and per word of the truth, and the share of true words that the text lacks in any order.
 Seconds are computing time for one page. Confidence is compared with truth: the share of wrong words among those below
@@ -33,7 +33,7 @@ from lxml import etree
 from PIL import Image, ImageFilter
 
 from tenure.report.citations import MIN_WORD_CONFIDENCE
-from tenure.sources import recognition
+from tenure.sources.parsers import recognition
 from tenure.sources.parsers.formats.picture import load_pixels
 
 PICTURES = (".png", ".jpg", ".tif")

@@ -10,7 +10,7 @@ import pypdfium2
 import pytest
 import typst
 
-from tenure.sources import recognition
+from tenure.sources.parsers import recognition
 from tenure.sources.parsers.formats.pdf import parse_pdf
 from tenure.sources.parsers.page_lines import PageLine, WordBox
 
