@@ -99,7 +99,7 @@ def test_a_very_long_page_is_truncated() -> None:
         (b"<html></html>", "text/html", "has no text"),
         (b"<html>" + b"<div>" * 50_000 + b"x", "text/html", "is nested too deeply"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "application/octet-stream", "is a binary file"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "image/png", "is a damaged picture"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "image/png", "is an image"),
         (b"%PDF-1.4 nothing of the kind", "text/html", "is not a valid PDF"),
         (b"x" * 50_000_001, "text/plain", "is larger than 50 MB"),
     ],

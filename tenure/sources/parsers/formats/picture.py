@@ -15,7 +15,6 @@ PICTURE: Final = Format(
     parser="parse_picture",
     description="scans, photographs and screenshots: recognized text, with the extra `ocr`",
     suffixes=(".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif"),
-    media_types=("image/png", "image/jpeg", "image/tiff", "image/webp"),
     is_binary=True,
 )
 
