@@ -16,6 +16,7 @@ from tenure.algorithms.writing.paragraphs import split_long_paragraphs
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimBlockKind, ClaimText, Draft
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.result.result import (
     BlockStart,
     ResultCitation,
@@ -32,6 +33,8 @@ SCANNED_CHARACTERS = 2_000
 """Characters on each side of a quote that are searched for instructions to language models."""
 
 
+MIN_WORD_CONFIDENCE = 0.8
+"""Confidence below which a recognized word is marked."""
 MAX_QUOTES_PER_SIDE = 4
 """Quotes for and against a position that a report shows."""
 
@@ -73,6 +76,9 @@ class ReportSource(Protocol):
 
     def find_page(self, offset: int) -> int | None:
         """Return the number of the page at an offset, or None if the source has no pages."""
+
+    def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
+        """Return the recognized words between two offsets."""
 
 
 class CitationNumbering:
@@ -138,10 +144,13 @@ class CitationNumbering:
             for fault in faults.values()
             if fault is not None
         ]
+        citations = tuple(self._numbered(citation) for citation, fault in faults.items() if fault is None)
         status = "invalid_source" if any(faults.values()) else claim.status
+        if status == "supported" and citations and all(citation.doubtful for citation in citations):
+            status = "neutral"  # a misread letter or digit can make any statement
         return ResultClaim(
             **{name: getattr(claim, name) for name in ClaimText.model_fields} | {"status": status},
-            citations=tuple(self._numbered(citation) for citation, fault in faults.items() if fault is None),
+            citations=citations,
         )
 
     def _contradiction(self, contradiction: Contradiction) -> ResultContradiction | None:
@@ -222,6 +231,7 @@ class CitationNumbering:
             self._suspicious.add(citation.source)
         file = self._files.get(source.uri)
         position = file.find(citation.quote) if file else None
+        words = source.find_words(citation.start, citation.end)
         return ResultCitation(
             source=n,
             start=citation.start,
@@ -231,6 +241,8 @@ class CitationNumbering:
             file_start=position.offset if position else None,
             heading="" if source.kind == "code" else find_heading(text, citation.start),
             quote=citation.quote,
+            recognized=bool(words),
+            doubtful=tuple(text[w.start : w.end] for w in words if w.confidence < MIN_WORD_CONFIDENCE),
             before=_last_words(text[: citation.start], self._context),
             after=_first_words(text[citation.end :], self._context),
         )

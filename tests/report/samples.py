@@ -1,12 +1,14 @@
 """A small report draft over two stored sources, as a run would hand it to `assemble`."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, ProgramVerification, SourceFile
 from tenure.contracts.result.result import (
@@ -37,10 +39,15 @@ class StoredSource:
     pages: tuple[int, ...] = ()
     derived: bool = False
     kind: str = "prose"
+    words: tuple[RecognizedWord, ...] = ()
 
     def find_page(self, offset: int) -> int | None:
         """Return the number of the page at an offset."""
         return bisect_right(self.pages, offset) or None
+
+    def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
+        """Return the recognized words between two offsets."""
+        return [word for word in self.words if word.start < end and word.end > start]
 
 
 TIDES, MOON = SourceId("tides"), SourceId("moon")

@@ -10,6 +10,7 @@ from tenure.contracts.evidence.disputes import (
     SidedPassage,
 )
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.research.report import SectionDraft
 from tenure.report.assemble import MAX_TOTAL_CONTEXT_CHARS, assemble_result, list_cited_sources
 from tenure.report.render.markdown import render_markdown
@@ -248,6 +249,23 @@ def test_a_citation_names_its_page() -> None:
     shown = render_markdown(result)
     assert f"“Neap tides are weak.” (page 3, from character {text.index('Neap')}" in shown
     assert "“The Moon pulls the water towards it.” (from character 0" in shown
+
+
+def test_a_quote_of_recognized_text_says_so() -> None:
+    """The place names recognized text and its uncertain words; a statement on such a word is not confirmed."""
+    text = SOURCES[TIDES].text
+    start, weak = text.index("Neap"), text.index("weak")
+    words = (
+        RecognizedWord(start, start + 4, 1, 0.1, 0.1, 0.2, 0.2, 0.99),
+        RecognizedWord(weak, weak + 4, 1, 0.5, 0.1, 0.6, 0.2, 0.55),
+    )
+    result = assemble_result(report(), {**SOURCES, TIDES: replace(SOURCES[TIDES], words=words)})
+    claims = {claim.text: claim for section in result.sections for claim in section.claims}
+    [quoted] = claims[NEAP.text].citations
+
+    assert (quoted.recognized, quoted.doubtful, claims[NEAP.text].status) == (True, ("weak",), "neutral")
+    assert (claims[RISES.text].status, claims[RISES.text].citations[0].recognized) == ("supported", False)
+    assert "recognized text (“weak” uncertain)" in render_markdown(result)
 
 
 def test_sources_with_a_number_keep_it() -> None:

@@ -31,6 +31,7 @@ from tenure.contracts.evidence.corpora import (
     StoreStats,
 )
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.evidence.retrieval import GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.evidence.web import ProviderUsage, ReadPagesReply, ReadPagesRequest, WebReport, WebSource
@@ -79,6 +80,10 @@ class Source:
     def find_page(self, offset: int) -> int | None:
         """Have no pages."""
         return None
+
+    def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
+        """Have no recognized words."""
+        return ()
 
 
 @dataclass

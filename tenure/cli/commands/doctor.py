@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -92,6 +93,13 @@ def check_python(settings: SettingsGroup) -> Check:
     if running < LEAST_PYTHON:
         return Check("Python", "fail", f"{version}: Tenure needs 3.11 or later")
     return Check("Python", "ok", version)
+
+
+def check_recognition(settings: SettingsGroup) -> Check:
+    """Check whether text in scans and pictures can be recognized."""
+    if find_spec("rapidocr") and find_spec("onnxruntime"):
+        return Check("scans", "ok", "text in scans and pictures is recognized")
+    return Check("scans", "ok", "scans and pictures are not read: text recognition is not installed (extra `ocr`)")
 
 
 def check_binary(settings: SettingsGroup) -> Check:
@@ -343,6 +351,7 @@ _CHECKS: tuple[Callable[[Settings], Check], ...] = (
     check_server,
     check_worker,
     check_embedding,
+    check_recognition,
     check_sandbox,
 )
 

@@ -68,6 +68,10 @@ class ResultCitation(Contract):
     """Nearest heading before the quote; empty if there is none."""
     quote: str
     """Quoted text."""
+    recognized: bool = False
+    """Whether it was recognized in a picture, which may have changed letters."""
+    doubtful: tuple[str, ...] = ()
+    """Words of the quote that were recognized with low confidence."""
     before: str = ""
     """Text of the source before the quote."""
     after: str = ""

@@ -24,6 +24,7 @@ from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
 from tenure.settings.knowledge import KnowledgeSettings
 from tenure.sources.parsers.reader_process import PARSER_VERSION, ParsedFile, ReadingOptions
+from tenure.sources.parsers.recognition import is_available
 
 
 def build_recipe(model: EmbeddingModel, chunk_tokens: int) -> ReadingOptions:
@@ -51,6 +52,8 @@ class CorpusWriter:
         self._chunks = ChunkVectors(store, model, cache)
         self._embedding = EmbeddingBackfill(store, model, cache, corpus, report, cancelled, holds_lock=True)
         suffix = "/secrets" if include_secrets else ""
+        # Scans that were not read are read once the recognition is installed.
+        suffix += "/ocr" if is_available() else ""
         self.recipe_name = f"{PARSER_VERSION}/{settings.chunk_tokens}/{model.name}{suffix}"
         self._batch = WriteBatch(store, model, corpus, self.recipe_name, cache)
 

@@ -126,6 +126,8 @@ class Ingestion:
             self._count_chunks(self._writer.add(outcome, is_known=earlier is not None))
             self._counts.changed += earlier is not None
             self._counts.added += earlier is None
+            if outcome.document.unread:
+                self._skip(outcome.path, outcome.document.unread)
         elif isinstance(outcome, UnreadableFile):
             self._skip(outcome.path, outcome.reason)
             if earlier is not None:

@@ -15,10 +15,11 @@ from types import TracebackType
 
 import psutil
 
-from tenure.knowledge.ingestion.reading_budget import ReadingBudget, limit_file
+from tenure.knowledge.ingestion.reading_budget import PAGE_CPU_SECONDS, WALL_FACTOR, ReadingBudget, limit_file
 from tenure.knowledge.store.errors import ReaderFailed
 from tenure.sources.isolation import build_child_environment
 from tenure.sources.parsers.reader_process import (
+    PAGE_MESSAGE,
     READY_MESSAGE,
     PageTask,
     ReaderOutcome,
@@ -59,8 +60,14 @@ class ReaderProcess:
     """One reader process, started on first use and restarted after a crash."""
 
     def __init__(
-        self, recipe: ReadingOptions, timeout: float = _FILE_TIMEOUT_SECONDS, memory_mb: int = _MAX_MEMORY_MB
+        self,
+        recipe: ReadingOptions,
+        timeout: float = _FILE_TIMEOUT_SECONDS,
+        memory_mb: int = _MAX_MEMORY_MB,
+        on_scan: Callable[[], None] = lambda: None,
     ) -> None:
+        """Call `on_scan` for each page whose text is recognized."""
+        self._on_scan = on_scan
         self._recipe, self._timeout, self._memory_mb = recipe, timeout, memory_mb
         self._stopped = False
         self.last_seconds = 0.0
@@ -98,14 +105,17 @@ class ReaderProcess:
         cpu = passed = 0.0
         try:
             connection.send(task)
-            while not connection.poll(min(_MEASURE_SECONDS, wall_limit - passed)):
+            while passed < wall_limit and cpu <= cpu_limit:
+                if connection.poll(min(_MEASURE_SECONDS, wall_limit - passed)):
+                    outcome: ReaderOutcome | str = connection.recv()
+                    if not isinstance(outcome, str):
+                        self.last_seconds = _measure_cpu(process) - cpu_before
+                        return outcome, True
+                    assert outcome == PAGE_MESSAGE
+                    self._on_scan()
+                    cpu_limit = cpu + PAGE_CPU_SECONDS
+                    wall_limit = passed + WALL_FACTOR * PAGE_CPU_SECONDS
                 passed, cpu = time.monotonic() - began, _measure_cpu(process) - cpu_before
-                if passed >= wall_limit or cpu > cpu_limit:
-                    break
-            else:
-                outcome: ReaderOutcome = connection.recv()
-                self.last_seconds = _measure_cpu(process) - cpu_before
-                return outcome, True
         except (EOFError, OSError):
             self._end_slow(began)
             return UnreadableFile(task.path, "crashed its parser"), False
@@ -211,7 +221,9 @@ class ReaderPool:
     def _read(self, task: ReaderTask) -> ReaderOutcome:
         reader: ReaderProcess | None = getattr(self._local, "reader", None)
         if reader is None:
-            reader = self._local.reader = ReaderProcess(self._recipe)
+            reader = self._local.reader = ReaderProcess(
+                self._recipe, on_scan=self._budget.add_scan if self._budget else lambda: None
+            )
             self._readers.append(reader)
         if self._budget is None or isinstance(task, PageTask):
             return reader.read(task)

@@ -12,17 +12,22 @@ _FILE_CPU_SECONDS: Final = 20.0
 _FILE_CPU_SECONDS_PER_MB: Final = 5.0
 _MAX_FILE_CPU_SECONDS: Final = 360.0
 """Two threads of the table engine over the longest time that may pass."""
-_WALL_FACTOR: Final = 3.0
+WALL_FACTOR: Final = 3.0
 """Ratio of the time that may pass to the computing time, for a busy machine."""
 _EXPECTED_SECONDS: Final = 0.25
 _EXPECTED_SECONDS_PER_MB: Final = 4.0
 """Computing time that an ordinary document may need, several times what most formats do need."""
 
 
+PAGE_CPU_SECONDS: Final = 40.0
+"""Computing time by which a page is extended whose text is recognized: read in three orientations on a slow machine."""
+_EXPECTED_SECONDS_PER_SCAN: Final = 6.0
+
+
 def limit_file(size: int, max_wall_seconds: float) -> tuple[float, float]:
     """Return the computing time and the passed time for a file of this size in bytes, in seconds."""
     cpu = min(_FILE_CPU_SECONDS + _FILE_CPU_SECONDS_PER_MB * size / 1e6, _MAX_FILE_CPU_SECONDS)
-    return cpu, min(_WALL_FACTOR * cpu, max_wall_seconds)
+    return cpu, min(WALL_FACTOR * cpu, max_wall_seconds)
 
 
 class ReadingBudget:
@@ -48,6 +53,11 @@ class ReadingBudget:
                 return False
             self._left += _EXPECTED_SECONDS + _EXPECTED_SECONDS_PER_MB * size / 1e6
             return True
+
+    def add_scan(self) -> None:
+        """Extend the budget by the expected time of a page whose text is recognized."""
+        with self._lock:
+            self._left += _EXPECTED_SECONDS_PER_SCAN
 
     def subtract(self, seconds: float) -> None:
         """Subtract the time that a file has taken."""

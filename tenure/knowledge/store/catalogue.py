@@ -1,6 +1,6 @@
 """Read and write the records of corpora, sources and passages."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusStats, TableStats
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.knowledge.store.errors import CorruptTable, UnknownChunk, UnknownCorpus
 from tenure.knowledge.store.schema import (
     CORPORA,
@@ -53,8 +54,15 @@ class SourceRecord:
     """Text that chunks and citations refer to by offset."""
     pages: Sequence[int] | None = None
     """Offset in the text at which each page starts; None if the source has no pages."""
+    words: Sequence[RecognizedWord] = ()
+    """Recognized words in reading order; empty for a source that is text."""
     derived: bool = False
     """Whether a run created the source: output of a program, a query or a tool."""
+
+    def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
+        """Return the recognized words between two offsets, with those that lie there in part."""
+        first = bisect_right(self.words, start, key=lambda word: word.end)
+        return self.words[first : bisect_left(self.words, end, key=lambda word: word.start)]
 
     def find_page(self, offset: int) -> int | None:
         """Return the page number of an offset in the text, counted from 1; None if the source has no pages."""
@@ -189,13 +197,18 @@ def list_table_files(store: Store, names: Sequence[str]) -> list[dict[str, str]]
 
 def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
     """Return the sources with these ids, without those that are deleted."""
-    columns = ["id", "uri", "title", "author", "published", "fetched_at", "kind", "text", "pages", "corpus"]
+    columns = ["id", "uri", "title", "author", "published", "fetched_at", "kind", "text", "pages", "words", "corpus"]
     rows = store.read_rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
         ["accessed" if column == "fetched_at" else column for column in columns]
     )
     derived = [is_results_corpus(corpus) for corpus in rows["corpus"].to_pylist()]
     records = zip(rows.drop_columns("corpus").to_pylist(), derived, strict=True)
-    return {SourceId(row["id"]): SourceRecord(**row, derived=is_derived) for row, is_derived in records}
+    return {
+        SourceId(row["id"]): SourceRecord(
+            **row | {"words": tuple(RecognizedWord(**word) for word in row["words"] or ())}, derived=is_derived
+        )
+        for row, is_derived in records
+    }
 
 
 def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:

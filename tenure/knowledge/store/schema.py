@@ -77,6 +77,14 @@ PRIMARY_KEY_METADATA = "lance-schema:unenforced-primary-key"
 """Metadata by which the database recognizes the primary key."""
 
 
+WORD_TYPE = pa.struct(
+    [
+        *_required(pa.int32(), "start", "end", "page"),  # offsets in the text; page 0 for a picture in a document
+        *_required(pa.float32(), "left", "top", "right", "bottom"),  # shares of the width and height of the page
+        pa.field("confidence", pa.float32(), nullable=False),  # from 0 to 1
+    ]
+)
+
 SOURCES_SCHEMA = pa.schema(
     [
         _key_field("id"),
@@ -86,6 +94,7 @@ SOURCES_SCHEMA = pa.schema(
         *_required(pa.int64(), "size", "mtime_ns", "chunks", "characters"),
         pa.field("text", pa.string(), nullable=False),
         pa.field("pages", pa.list_(pa.int64())),  # offset at which each page starts; null without pages
+        pa.field("words", pa.list_(WORD_TYPE)),  # recognized words in reading order; null without any
     ]
 )
 

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ _WORD = re.compile(r"\w+")
 _PHRASE_WORDS = 5
 """Words in a row by which a quote is found that is written with markup in the file, such as "``forget`` [#4](url)".
 With it 684 of 695 quotes of five reports on manuals in RST and Markdown have a line, without it 266."""
+
+MAX_DOUBTFUL_SHOWN = 5
+"""Words recognized with low confidence that the place of a quote names."""
 
 
 class FilePlace(NamedTuple):
@@ -76,9 +80,18 @@ def _list_phrases(text: str) -> list[tuple[tuple[str, ...], int]]:
 
 
 def describe_place(citation: ResultCitation) -> str:
-    """Return the place of a quote in words: page, line or offset in the stored text, and heading."""
+    """Return the place of a quote in words: page, line or offset in the stored text, heading, and recognized words."""
     page = f"page {citation.page}, " if citation.page else ""
     heading = f", under “{flatten(citation.heading)}”" if citation.heading else ""
-    if citation.line is None:
-        return f"{page}from character {citation.start}{heading}"
-    return f"{page}line {citation.line}{heading}"
+    offset = f"from character {citation.start}" if citation.line is None else f"line {citation.line}"
+    return f"{page}{offset}{heading}{describe_recognition([citation])}"
+
+
+def describe_recognition(citations: Sequence[ResultCitation]) -> str:
+    """Return a remark on quotes that were recognized in pictures, with their doubtful words; empty for other quotes."""
+    if not any(citation.recognized for citation in citations):
+        return ""
+    doubtful = list(dict.fromkeys(flatten(word) for citation in citations for word in citation.doubtful))
+    shown = ", ".join(f"“{word}”" for word in doubtful[:MAX_DOUBTFUL_SHOWN])
+    more = " and others" if len(doubtful) > MAX_DOUBTFUL_SHOWN else ""
+    return f", recognized text ({shown}{more} uncertain)" if doubtful else ", recognized text"

@@ -15,6 +15,7 @@ from tenure.files.opening import FileRefused, OpenFile, open_file
 from tenure.sources.document.decode import decode, is_binary
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import clean_text, collapse_whitespace, strip_lines
+from tenure.sources.parsers.recognition import MISSING, is_available
 from tenure.sources.parsers.registry import find_format, list_formats
 from tenure.sources.tables.catalogue import TABLE_FORMATS
 
@@ -33,7 +34,7 @@ _CODE_SUFFIXES = (
 _CODE = frozenset(_CODE_SUFFIXES.split())
 _CODE_NAMES = frozenset(("dockerfile", "makefile", "justfile", "rakefile", "gemfile", "jenkinsfile", "cmakelists.txt"))
 _FOREIGN = {
-    "is an image": ".png .jpg .jpeg .gif .bmp .ico .webp .tif .tiff .heic .avif .psd .svg",
+    "is an image": ".ico .heic .avif .psd .svg",
     "is a sound or video": ".mp3 .wav .ogg .flac .m4a .mp4 .mov .avi .mkv .webm",
     "is an archive": ".zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .jar .whl .iso .deb .rpm",
     "is a program": ".exe .dll .so .dylib .o .a .lib .class .pyc .pyo .pyd .wasm .bin",
@@ -53,6 +54,8 @@ _TABLE_PACKAGES = {
     b"xl/workbook": ".xlsx",
     b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet": ".ods",
 }
+_PICTURES = "picture"
+"""Module of the format whose text is recognized."""
 _INDEX_NAMES = frozenset(("index", "readme", "_index"))
 # "2022-03-29-at-least-once.md", "minutes_2024_05_06.txt"; the folder of a post for its index.md.
 _PATH_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_]([01]\d)[-_]([0-3]\d)(?!\d)")
@@ -87,7 +90,11 @@ def parse_open_file(opened: OpenFile, limit_bytes: int = DEFAULT_LIMIT_BYTES) ->
 
 def find_refusal(path: Path) -> str:
     """Return the reason for which no file of this name is read, or an empty string; the file is not opened."""
-    return _REASONS.get(path.suffix.lower(), "")
+    suffix = path.suffix.lower()
+    declared = find_format(suffix)
+    if declared and declared.module == _PICTURES and not is_available():
+        return f"is a picture, and {MISSING}"
+    return _REASONS.get(suffix, "")
 
 
 @contextmanager

@@ -26,12 +26,15 @@ from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.isolation import limit_memory
+from tenure.sources.parsers import recognition
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode, parse_code_file
 from tenure.sources.parsers.parse import open_document, parse_open_file
 from tenure.sources.parsers.web_page import parse_page
 
 READY_MESSAGE = "ready"
-PARSER_VERSION = "13"
+PAGE_MESSAGE = "page"
+"""Message that the text of a page is going to be recognized, which takes time of its own."""
+PARSER_VERSION = "14"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -176,6 +179,7 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
         content_hash = _hash_content(opened)
         if content_hash == task.known_hash:
             return UnchangedFile(task.path)
+        recognition.start_file(recognition.FILE_SECONDS)
         document = parse_open_file(opened)
     return ParsedFile(
         task.path, content_hash, status.st_size, status.st_mtime_ns, document, split_document(document, recipe)
@@ -183,6 +187,7 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
 
 
 def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
+    recognition.start_file(recognition.WEB_SECONDS)
     page = parse_page(task.body, task.media_type, task.charset, task.path)
     document = page.document
     content_hash = hashlib.sha256(task.body).hexdigest()
@@ -281,6 +286,7 @@ def serve(connection: Connection) -> None:
     try:
         recipe: ReadingOptions = connection.recv()
         connection.send(READY_MESSAGE)
+        recognition.set_page_listener(lambda: connection.send(PAGE_MESSAGE))
         while True:
             connection.send(read_source(connection.recv(), recipe))
     except (EOFError, BrokenPipeError, ConnectionResetError):

@@ -92,7 +92,7 @@ def test_unchanged_files_are_skipped(ingest: Ingest, docs: Path, model: WordVect
 @slow
 def test_an_unchanged_folder_starts_no_reader(ingest: Ingest, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with images is compared without a reader process, and the images are reported again."""
-    (docs / "diagram.png").write_bytes(b"\x89PNG")
+    (docs / "diagram.svg").write_bytes(b"<svg/>")
     first = ingest(docs)
     monkeypatch.setattr(ReaderProcess, "read", lambda reader, task: pytest.fail(f"{task.path} was opened"))
     second = ingest(docs)

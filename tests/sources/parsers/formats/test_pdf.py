@@ -57,7 +57,7 @@ def test_the_only_page_keeps_its_numbers() -> None:
     ("data", "reason"),
     [
         (make_pdf(PAGES, encrypted=True), "is encrypted"),
-        (make_pdf([[]]), "has no text layer"),
+        (make_pdf([[]]), "has no text"),
         (b"%PDF-1.4 nothing of the kind", "is not a valid PDF"),
         (make_pdf(PAGES)[:200], "is not a valid PDF"),
     ],

@@ -1,0 +1,212 @@
+"""Write the lines of pages as paragraphs in normal form.
+
+A page consists of lines without paragraphs: lines are joined, words that were hyphenated at the end of a line are
+rejoined, and repeated lines (running heads, footers, page numbers) are removed. Recognized words keep their boxes.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tenure.contracts.evidence.recognition import RecognizedWord
+from tenure.sources.document.document import NO_TEXT, Document, Unreadable
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
+
+# "12", "- 3 -", "Page 4 of 17", "xiv".
+_PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s*(?:/|of)\s*\d{1,4})?\W*$", re.IGNORECASE)
+_BULLET = re.compile(r"[•▪◦‣●–*-]\s+(?=\S)")  # "• first", "- second".
+_BROKEN_WORD = re.compile(r"(?<!\w)(\w*[^\W\d_])-$")  # "infor-" at the end of a line, but not "2020-".
+_WORD = re.compile(r"\w+(?:-\w+)*")  # "well-known" is one word.
+_SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")  # 'He said "stop."' and "the following:".
+# "3.2 " of "3.2 Results", "Chapter 4: ", "A.1 ".
+_NUMBERING = re.compile(
+    r"(?:(?:chapter|section|appendix)\s+)?(?:(?<![\d.])\d++(?:\.\d++)*+|[a-z](?:\.\d+)+)[.:]?\s+(?=\S)"
+)
+# "12 The bees of Kent", "The bees of Kent 12": a running head with the number of the page.
+_NUMBERED_HEAD = re.compile(r"\d+\s+\D|.*\D\s\d+$")
+_EDGE_LINES = 2  # A running head or foot is among the two first or last lines of its page,
+_MIN_PAGES = 3  # ... and on this number of pages or more.
+_MAX_PAGES_NAMED = 5
+
+
+class WordBox(NamedTuple):
+    """A recognized word of a line; coordinates are shares of the width and height of its page or picture."""
+
+    offset: int
+    """Offset of its first character in the line."""
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    confidence: float
+    """Confidence of the model, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class PageLine:
+    """A line of a page; without words if it comes from a text layer."""
+
+    text: str
+    words: tuple[WordBox, ...] = ()
+
+
+def describe_unread(pages: Sequence[int], reason: str) -> str:
+    """Return the pages of a scan that were not read, and the reason; empty if there are none."""
+    if not pages:
+        return ""
+    more = f" and {len(pages) - _MAX_PAGES_NAMED} more" if len(pages) > _MAX_PAGES_NAMED else ""
+    noun = "page" if len(pages) == 1 else "pages"
+    return f"was read without the scanned {noun} {', '.join(map(str, pages[:_MAX_PAGES_NAMED]))}{more}: {reason}"
+
+
+def fold_heading(text: str) -> str:
+    """Fold a heading for comparison; outlines often omit its number."""
+    return _NUMBERING.sub("", collapse_whitespace(text).casefold())
+
+
+def _remove_margins(pages: Sequence[Sequence[PageLine]]) -> Iterator[list[PageLine]]:
+    """Yield the pages without running heads, footers and page numbers."""
+    counts = Counter(
+        chain.from_iterable({_mask_numbers(page[i].text) for i in _get_edge_indices(page)} for page in pages)
+    )
+    min_count = max(_MIN_PAGES, len(pages) * 0.4)
+    for page in pages:
+        dropped = {
+            i
+            for i in _get_edge_indices(page)
+            # A running head with the page number may change with the chapter; other lines must recur on many pages.
+            if counts[_mask_numbers(page[i].text)] >= (_MIN_PAGES if _NUMBERED_HEAD.match(page[i].text) else min_count)
+        }
+        if len(pages) > 1:
+            dropped |= {i for i in (0, len(page) - 1) if page and _PAGE_NUMBER.match(page[i].text)}
+        yield [line for i, line in enumerate(page) if i not in dropped]
+
+
+def _get_edge_indices(page: Sequence[PageLine]) -> set[int]:
+    return {i for i in (*range(_EDGE_LINES), *range(len(page) - _EDGE_LINES, len(page))) if 0 <= i < len(page)}
+
+
+def _mask_numbers(line: str) -> str:
+    """Return a line with its numbers masked, so that "page 3" and "page 4" are equal."""
+    return re.sub(r"\d+", "#", line.casefold())
+
+
+def write_pages(pages: Sequence[Sequence[PageLine]], outline: Mapping[str, int] = MappingProxyType({})) -> Document:
+    """Return a document without a title; `outline` has the levels of its headings by their folded text.
+
+    Raises:
+        Unreadable: no page has a line.
+    """
+    bodies = list(_remove_margins(pages))
+    lines = [line.text for page in bodies for line in page]
+    if not lines:
+        raise Unreadable(NO_TEXT)
+    form = NormalFormWriter()
+    writer = _ParagraphWriter(form, lines)
+    before = ""
+    for page in bodies:
+        writer.begin_page()
+        for line in page:
+            if level := outline.get(fold_heading(line.text)):
+                writer.heading(level, line)
+            else:
+                writer.line(before, line)
+            before = line.text
+    page_starts = writer.end()
+    return Document(title="", text=form.text, kind="prose", pages=page_starts, words=tuple(writer.words))
+
+
+class _ParagraphWriter:
+    """Writer that joins lines into paragraphs, and records the starts of pages, which may be inside a paragraph."""
+
+    def __init__(self, form: NormalFormWriter, lines: list[str]) -> None:
+        self._form = form
+        self._words = Counter(word.casefold() for line in lines for word in _WORD.findall(line))
+        # The widest lines are often tables; most lines of a column are nearly as long as the 90th percentile.
+        self._width = sorted(map(len, lines))[int(len(lines) * 0.9)]
+        self._paragraph = ""
+        self._page_offsets: list[int] = []  # places in the paragraph
+        self._pending_pages = 0
+        self._pages: list[int] = []
+        self._page = 0
+        self._placed: list[tuple[int, int, WordBox]] = []  # page, place in the paragraph, word
+        self.words: list[RecognizedWord] = []
+
+    def begin_page(self) -> None:
+        self._pending_pages += 1
+        self._page += 1
+
+    def heading(self, level: int, line: PageLine) -> None:
+        self._flush()
+        self._form.add_heading(level, line.text)
+        start = self._form.length - len(line.text)
+        self._begin(start)
+        self.words += [_place_word(self._page, start + word.offset, word) for word in line.words]
+
+    def line(self, before: str, line: PageLine) -> None:
+        text = line.text
+        if self._paragraph and _starts_paragraph(before, text, self._width):
+            self._flush()
+        self._paragraph = _join_line(self._paragraph, text, self._words) if self._paragraph else text
+        start = len(self._paragraph) - len(text)
+        self._page_offsets += [start] * self._pending_pages
+        self._pending_pages = 0
+        self._placed += [(self._page, start + word.offset, word) for word in line.words]
+
+    def end(self) -> tuple[int, ...]:
+        self._flush()
+        self._begin(self._form.length)
+        return tuple(self._pages)
+
+    def _begin(self, offset: int) -> None:
+        """Record an offset as the start of all pages since the last line."""
+        self._pages += [offset] * self._pending_pages
+        self._pending_pages = 0
+
+    def _flush(self) -> None:
+        _write_paragraph(self._form, self._paragraph)
+        # Offsets are counted from the end, because a leading list mark may have been removed.
+        start = self._form.length - len(self._paragraph)
+        self._pages += [max(start + offset, 0) for offset in self._page_offsets]
+        self.words += [_place_word(page, max(start + offset, 0), word) for page, offset, word in self._placed]
+        self._paragraph = ""
+        self._page_offsets.clear()
+        self._placed.clear()
+
+
+def _place_word(page: int, start: int, word: WordBox) -> RecognizedWord:
+    return RecognizedWord(start, start + len(word.text), page, *word[2:])
+
+
+def _starts_paragraph(before: str, line: str, width: int) -> bool:
+    """Return whether a line starts a paragraph, judged by the previous line."""
+    if _BULLET.match(line):
+        return True
+    if _BROKEN_WORD.search(before) or line[:1].islower():
+        return False
+    if _SENTENCE_END.search(before):
+        return len(before) < width * 0.85
+    return len(before) < width * 0.6
+
+
+def _join_line(paragraph: str, line: str, words: Counter[str]) -> str:
+    """Append a line; a hyphenated word is rejoined unless the document elsewhere spells it with a hyphen."""
+    broken = _BROKEN_WORD.search(paragraph)
+    rest = _WORD.match(line)
+    if broken is None or rest is None or not line[:1].islower():
+        return f"{paragraph} {line}"
+    joined, hyphenated = (f"{broken[1]}{mark}{rest[0]}".casefold() for mark in ("", "-"))
+    return paragraph + line if words[hyphenated] > words[joined] else paragraph[:-1] + line
+
+
+def _write_paragraph(form: NormalFormWriter, paragraph: str) -> None:
+    if bullet := _BULLET.match(paragraph):
+        form.add_item(paragraph[bullet.end() :])
+        form.close_items()
+    else:
+        form.add_paragraph(paragraph)

@@ -1,0 +1,38 @@
+"""Tests of the writer of pages."""
+
+from tenure.sources.parsers.page_lines import PageLine, WordBox, describe_unread, write_pages
+
+
+def make_line(text: str, confidence: float = 0.9) -> PageLine:
+    words, offset = [], 0
+    for word in text.split():
+        offset = text.index(word, offset)
+        words.append(WordBox(offset, word, 0.1, 0.2, 0.3, 0.4, confidence))
+        offset += len(word)
+    return PageLine(text, tuple(words))
+
+
+def test_recognized_words_keep_their_places_in_the_text() -> None:
+    """Words are found at their offsets, across joined lines, list marks, headings and removed margins."""
+    pages = [
+        ["Running head", "Method", "The first line of the page is long enough to be con-", "tinued here."],
+        ["Running head", "• an item of a list", "2"],
+        ["Running head", "The end."],
+    ]
+    document = write_pages([[make_line(text) for text in page] for page in pages], {"method": 1})
+
+    assert document.text == (
+        "# Method\n\nThe first line of the page is long enough to be continued here.\n\n- an item of a list\n\nThe end."
+    )
+    words = [(document.text[word.start : word.end], word.page) for word in document.words]
+    assert words[:3] == [("Method", 1), ("The", 1), ("first", 1)]
+    assert words[-7:] == [("an", 2), ("item", 2), ("of", 2), ("a", 2), ("list", 2), ("The", 3), ("end.", 3)]
+
+
+def test_pages_that_were_not_read_are_named() -> None:
+    """Some pages are named, the others counted."""
+    assert describe_unread([], "no time") == ""
+    assert describe_unread([3], "no time") == "was read without the scanned page 3: no time"
+    assert describe_unread(range(1, 10_001), "no time") == (
+        "was read without the scanned pages 1, 2, 3, 4, 5 and 9995 more: no time"
+    )
