@@ -12,7 +12,7 @@ from tests.support.waiting import block_until
 
 
 def watch_until(line: CommandLine, words: str, run: str) -> list[str]:
-    """Watch a run until the words are shown, end it, since it does not end by itself, and return all that is shown."""
+    """Watch a run until the words are shown, terminate it, and return all that is shown."""
     written = io.StringIO()
     with ThreadPoolExecutor(1) as thread:
         command = thread.submit(run_client, ("watch", run), line.environment(), line.settings.home.parent, written)
