@@ -112,8 +112,12 @@ def _drop_bracketed_slashes(pattern: str) -> str:
     at = 0
     while at < len(pattern):
         end = at + (2 if pattern[at] == "\\" else 1)
-        if pattern[at] == "[" and _parse_bracket(pattern, end)[0]:
-            end = _parse_bracket(pattern, end)[1]
+        if pattern[at] == "[":
+            expression, end = _parse_bracket(pattern, end)
+            if not expression:
+                # Such a pattern matches nothing; a run of "[" would be read to its end from each of them.
+                parts.append(pattern[at:])
+                break
             bracket = pattern[at:end].replace("\\/", "").replace("/", "")
             # Without any character left, a negated expression matches every character, and another one none.
             parts.append({"[]": "[\0]", "[!]": "?", "[^]": "?"}.get(bracket, bracket))

@@ -8,12 +8,13 @@ import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import psutil
 import pytest
 from temporalio.client import Client
 
-from tenure.cli.commands.doctor import check_server
+from tenure.cli.commands import doctor
 from tenure.contracts.result.result import Result
 from tenure.knowledge.store.identity import ensure_identity
 from tenure.temporal.namespace_binding import BINDING, bind_namespace
@@ -457,11 +458,12 @@ def lame(running: CommandLine, tmp_path: Path) -> Iterator[CommandLine]:
 def test_dead_worker_is_said_by_the_doctor_and_by_state(lame: CommandLine) -> None:
     """With the worker dead, `status` and `doctor` say so, and looking at a run says that it is not there."""
     status = lame("status")
-    doctor = {check["name"]: check for check in json.loads(lame("doctor", "--json").stdout)}
+    with patch.object(doctor, "_CHECKS", (doctor.check_worker,)):  # the others start a model and a sandbox
+        checks = {check["name"]: check for check in json.loads(lame("doctor", "--json").stdout)}
 
     assert status.returncode == 4
     assert "the worker has stopped" in status.stderr
-    assert "python client.py up" in doctor["worker"]["message"]
+    assert "python client.py up" in checks["worker"]["message"]
     assert lame("state", "nowhere").returncode == 2
 
 
@@ -500,7 +502,7 @@ def taken(running: CommandLine, tmp_path: Path) -> Iterator[CommandLine]:
 def test_a_client_hears_that_the_workers_have_another_base(running: CommandLine, taken: CommandLine) -> None:
     """`start`, `doctor` and `status` of another home name both bases; the run is served nevertheless."""
     started, seen = taken("start", "Whose base?", "--json"), json.loads(taken("status", "--json").stdout)
-    checked = check_server(taken.settings)
+    checked = doctor.check_server(taken.settings)
 
     assert started.returncode == 0
     assert Result.model_validate_json(started.stdout).status == "done"
@@ -516,7 +518,7 @@ def test_the_home_of_the_server_and_a_client_without_a_base_hear_nothing(
     """Only a home with a base of its own is informed about another one."""
     shutil.rmtree(taken.settings.knowledge_uri)
     lines = [line("start", "Whose base?", "--json").stderr for line in (running, taken)]
-    checks = [check_server(line.settings).level for line in (running, taken)]
+    checks = [doctor.check_server(line.settings).level for line in (running, taken)]
 
     assert [line for line in lines if "knowledge base" in line] == []
     assert checks == ["ok", "ok"]

@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import is_dataclass
 from pathlib import Path
 
@@ -172,11 +173,12 @@ def test_grammar_loads_nothing_slow() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def list_loaded(words: str, home: Path, slow: str) -> list[str]:
-    """Return those of the slow modules that a command has loaded, in a process of its own."""
+def list_loaded(commands: Sequence[str], home: Path, slow: str) -> list[str]:
+    """Return those of the slow modules that commands have loaded, in a process of their own."""
     program = (
         "import sys, client\n"
-        f"client.main({words.split()!r})\n"
+        f"for words in {commands!r}:\n"
+        "    client.main(words.split())\n"
         f"print(*['loaded', *(name for name in {slow.split()!r} if name in sys.modules)])\n"
         "client.leave(0)\n"
     )
@@ -194,16 +196,16 @@ def list_loaded(words: str, home: Path, slow: str) -> list[str]:
     return loaded
 
 
-@pytest.mark.parametrize("words", ["status", "completion bash", "down"])
-def test_commands_without_a_server_load_no_sdk(words: str, tmp_path: Path) -> None:
+def test_commands_without_a_server_load_no_sdk(tmp_path: Path) -> None:
     """The state of the stack needs no Temporal, no knowledge base, and no renderer of tables and reports."""
-    assert list_loaded(words, tmp_path, "temporalio lancedb pyarrow numpy openai httpx rich activities") == []
+    commands = ("status", "completion bash", "down")
+
+    assert list_loaded(commands, tmp_path, "temporalio lancedb pyarrow numpy openai httpx rich activities") == []
 
 
-@pytest.mark.parametrize("words", ["list", "state x", "report x"])
-def test_a_home_without_archived_runs_is_read_without_its_database(words: str, tmp_path: Path) -> None:
+def test_a_home_without_archived_runs_is_read_without_its_database(tmp_path: Path) -> None:
     """Commands that only ask the server leave the knowledge base closed."""
-    assert list_loaded(words, tmp_path, "lancedb pyarrow numpy openai httpx") == []
+    assert list_loaded(("list", "state x", "report x"), tmp_path, "lancedb pyarrow numpy openai httpx") == []
 
 
 @pytest.mark.parametrize(("written", "seconds"), [("90s", 90), ("30m", 1800), ("1.5h", 5400), ("2d", 172800)])

@@ -93,4 +93,4 @@ def test_time_is_proportional_to_the_length(unit: str) -> None:
 
     measure(1_000)
 
-    assert measure(160_000) < 24 * max(measure(20_000), 0.05)
+    assert measure(80_000) < 24 * max(measure(10_000), 0.025)

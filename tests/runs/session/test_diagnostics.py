@@ -1,26 +1,25 @@
 """Test the diagnosis of a blocked run, against a real server and the stub worker."""
 
 import asyncio
-import signal
+import io
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tenure.temporal import connection
-from tests.cli.conftest import CommandLine
+from tests.cli.conftest import CommandLine, run_client
+from tests.support.waiting import block_until
 
 
-def said_until(line: CommandLine, words: str, *arguments: str) -> list[str]:
-    """Run a command until it says the words, interrupt it, and return what it said."""
-    said = []
-    with line.popen(*arguments) as process:
-        assert process.stderr is not None
-        for text in process.stderr:
-            said.append(text.strip())
-            if words in text:
-                break
-        process.send_signal(signal.SIGINT)
-        said += process.stderr.read().splitlines()
-    return said
+def watch_until(line: CommandLine, words: str, run: str) -> list[str]:
+    """Watch a run until the words are shown, terminate it, and return all that is shown."""
+    written = io.StringIO()
+    with ThreadPoolExecutor(1) as thread:
+        command = thread.submit(run_client, ("watch", run), line.environment(), line.settings.home.parent, written)
+        block_until(f"{words!r} in the view", lambda: words in written.getvalue() or command.done())
+        terminate(line, run)
+        command.result()
+    return written.getvalue().splitlines()
 
 
 def terminate(line: CommandLine, run: str) -> None:
@@ -42,13 +41,11 @@ def terminate(line: CommandLine, run: str) -> None:
 )
 def test_a_run_that_is_stuck_says_why(running: CommandLine, question: str, words: str) -> None:
     """A failing activity, a child's too, and failing workflow code are named with their reason, once."""
-    name = question.split()[0]
-    said = said_until(running, words, "start", question, "--id", f"stuck-{name}")
-    again = said_until(running, words, "watch", f"stuck-{name}")
-    terminate(running, f"stuck-{name}")
+    run = f"stuck-{question.split()[0]}"
+    assert running("start", question, "--id", run, "--detach").returncode == 0
+    shown = watch_until(running, words, run)
 
-    assert len([line for line in said if words in line]) == 1
-    assert any(words in line for line in again)
+    assert len([line for line in shown if words in line]) == 1
 
 
 def test_a_run_that_gets_on_is_in_no_trouble(running: CommandLine) -> None:

@@ -8,18 +8,16 @@ import pytest
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.runs.session.monitor import _ingestion
 from tests.cli.conftest import CommandLine
-from tests.runs.session.test_diagnostics import said_until, terminate
+from tests.runs.session.test_diagnostics import watch_until
 
 
 def test_embedding_in_the_background_is_shown(running: CommandLine) -> None:
     """The display names the chunks that wait for the embedding workflow which a run has started."""
     words = "embedding in the background: 3,800 chunks left, found by words only"
-    said = said_until(running, words, "start", "wait and embed", "--id", "embedding")
-    again = said_until(running, words, "watch", "embedding")
-    terminate(running, "embedding")
+    assert running("start", "wait and embed", "--id", "embedding", "--detach").returncode == 0
+    shown = watch_until(running, words, "embedding")
 
-    assert len([line for line in said if words in line]) == 1
-    assert any(words in line for line in again)
+    assert len([line for line in shown if words in line]) == 1
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from tests.cli.progress.samples import WRITING, draw
 from tests.conftest import serving_at
 from tests.model_server import ModelServer
 from tests.models.routes import routes
-from tests.runs.session.test_diagnostics import said_until, terminate
+from tests.runs.session.test_diagnostics import watch_until
 from tests.support.tiers import slow
 from tests.support.waiting import wait_until
 from tests.support.worlds import KITCHEN, MemoryKnowledge
@@ -37,13 +37,11 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 def test_arriving_answers_are_shown(running: CommandLine) -> None:
     """The display names what is being written and its number of tokens, once per step."""
     words = "writing the report: 312 tokens"
-    said = said_until(running, words, "start", "scribble please", "--id", "scribbling")
-    again = said_until(running, words, "watch", "scribbling")
-    terminate(running, "scribbling")
+    assert running("start", "scribble please", "--id", "scribbling", "--detach").returncode == 0
+    shown = watch_until(running, words, "scribbling")
 
-    assert len([line for line in said if words in line]) == 1
-    assert any(words in line for line in again)
-    assert not any("Rye" in line for line in said + again)
+    assert len([line for line in shown if words in line]) == 1
+    assert not any("Rye" in line for line in shown)
 
 
 REPORT = f"""# Bread rises twice [1]
