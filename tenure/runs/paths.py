@@ -73,9 +73,9 @@ def find_manual() -> Path:
 
 
 def allow_reading(
-    settings: HomeSettings, requests: Iterable[IngestRequest], run_id: str = "", paths: Iterable[str] = ()
+    settings: HomeSettings, requests: Iterable[IngestRequest], runs: Iterable[str] = (), paths: Iterable[str] = ()
 ) -> None:
-    """Allow the worker of this home the paths of ingestions for their corpora, and other paths for a run.
+    """Allow the worker of this home the paths of ingestions for their corpora, and other paths for runs.
 
     Raises:
         TenureError: the list of document roots cannot be written.
@@ -85,7 +85,8 @@ def allow_reading(
             documents = [path for path in map(Path, request.paths) if path != MANUAL]
             add_document_roots(settings.home, request.corpus, documents, settings.owner)
         local_files = [Path(path) for path in paths if not is_shared(path)]
-        add_document_roots(settings.home, make_run_scope(run_id), local_files, settings.owner)
+        for run_id in runs if local_files else ():
+            add_document_roots(settings.home, make_run_scope(run_id), local_files, settings.owner)
     except RootsError as error:
         raise TenureError(str(error)) from error
 

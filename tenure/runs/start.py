@@ -1,7 +1,7 @@
 """Start a run: turn a request into the input of its workflow, check it, and start the workflow."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -224,10 +224,15 @@ async def launch_run(
     return await start_workflow(await session.connect(), planned, digest=digest), notes
 
 
-async def prepare_run(session: Session, planned: PlannedRun) -> PlannedRun:
+async def prepare_run(session: Session, planned: PlannedRun, readers: Sequence[str] = ()) -> PlannedRun:
     """Return a run with its notifications, after letting the worker read its documents and checking its corpora.
 
     The commit of a repository is stored for workers on other machines, if there is an object store.
+
+    Args:
+        session: connection.
+        planned: the run.
+        readers: ids of the runs that read its files, such as those of a batch; by default that of the run.
 
     Raises:
         InvalidRequest: a corpus does not exist, or a commit cannot be worked on.
@@ -240,7 +245,7 @@ async def prepare_run(session: Session, planned: PlannedRun) -> PlannedRun:
         request = request.model_copy(update={"repository": repository})
         if not repository.source.packed and not is_server_url(repository.source.path):
             given.append(repository.source.path)
-    allow_reading(session.settings, request.ingest, planned.id, given)
+    allow_reading(session.settings, request.ingest, readers or (planned.id,), given)
     await register_search_attributes(session)
     await _check_corpora(session, request)
     return replace(planned, request=request)

@@ -9,6 +9,7 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import docx
 import psutil
@@ -24,6 +25,7 @@ from tests.cli.conftest import no_stack
 from tests.model_server import ModelServer
 from tests.sources.pdfs import make_pdf
 from tests.support.homes import Home, home, modelled_home
+from tests.support.repositories.git import make_repository
 from tests.support.schema_instance import MARKER
 from tests.support.tiers import exhaustive, slow
 from tests.support.waiting import WAIT_SECONDS
@@ -299,3 +301,28 @@ def kill_worker(in_home: Home) -> None:
     worker = psutil.Process(json.loads(in_home.run("status", "--json").stdout)["worker_pid"])
     worker.kill()
     worker.wait(10)
+
+
+@slow
+def test_a_batch_resolves_the_issues_of_one_repository(modelled: Home, model: ModelServer, tmp_path: Path) -> None:
+    """Runs of a batch read the repository of their command, and each change is proved and applied."""
+    files: dict[str, str | bytes] = {"pyproject.toml": "[project]\nname='modules'\n"}
+    for n in (1, 2):
+        files[f"mod{n}.py"] = f"def f():\n    return {n} - 1\n"
+        files[f"test_mod{n}.py"] = f"from mod{n} import f\n\n\ndef test_it():\n    assert f() == {n}\n"
+    repository = make_repository(tmp_path / "modules", files)
+    issues = tmp_path / "issues.txt"
+    issues.write_text("mod1 is wrong\nmod2 is wrong\n")
+
+    def answer(request: dict[str, Any]) -> str:
+        n = 1 if "mod1 is wrong" in str(request["messages"]) else 2
+        edit = f"EDIT mod{n}.py\n<<<<<<< SEARCH\n    return {n} - 1\n=======\n    return {n}\n>>>>>>> REPLACE"
+        return f"{edit}\nDONE\nCAUSE: one less\nCHANGE: the number itself\nMESSAGE: return the number"
+
+    model.on("repository_engineer", answer)
+    summary = modelled.json("batch", "start", str(issues), "--repo", str(repository), "--test", "python -m pytest")
+    applied = [modelled.run("apply", row["run"]) for row in summary["outcomes"]]
+
+    assert [row["note"] for row in summary["outcomes"]] == ["proved: mod1.py +1 -1", "proved: mod2.py +1 -1"]
+    assert [done.returncode for done in applied] == [0, 0]
+    assert [(repository / f"mod{n}.py").read_text() for n in (1, 2)] == [f"def f():\n    return {n}\n" for n in (1, 2)]

@@ -154,9 +154,20 @@ def _summarize_result(outcome: BatchOutcome, result: Result) -> BatchOutcome:
         update={
             "status": result.status,
             "title": result.title[:_MAX_TEXT_LENGTH],
-            "note": result.decisions[-1][:300] if result.status == "failed" and result.decisions else "",
+            "note": _describe_end(result),
             "tokens": usage.tokens_in + usage.tokens_out,
             "cost_usd": usage.cost_usd,
             "seconds": usage.seconds,
         }
     )
+
+
+def _describe_end(result: Result) -> str:
+    """Return the reason of a failure, or the verdict on a change and its files; else an empty text."""
+    if result.status == "failed":
+        return result.decisions[-1][:300] if result.decisions else ""
+    change = result.repository
+    if change is None or not change.files:
+        return ""
+    verdict = change.proof.verdict if change.proof else "unproved"
+    return f"{verdict}: {', '.join(f'{file.path} +{file.added} -{file.removed}' for file in change.files)}"[:300]

@@ -37,7 +37,7 @@ class BatchOutcome(Contract):
     status: ItemStatus
     title: str = ""
     note: str = ""
-    """Reason for a missing report."""
+    """Reason for a missing report, or the verdict on a change of a repository and its files."""
     tokens: int = 0
     """Prompt and completion tokens used."""
     cost_usd: float | None = None

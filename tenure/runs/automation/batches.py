@@ -79,7 +79,9 @@ async def start_batch(session: Session, planned: PlannedBatch) -> tuple[Batch, s
     Raises:
         InvalidRequest: the id belongs to another kind of workflow, or a corpus does not exist.
     """
-    return await start_or_continue(session, replace(planned, run=await prepare_run(session, planned.run)))
+    # As the workflow of the batch names its runs.
+    runs = [f"{planned.run.id}-{item.key}" for item in planned.items]
+    return await start_or_continue(session, replace(planned, run=await prepare_run(session, planned.run, runs)))
 
 
 async def start_or_continue(session: Session, planned: PlannedBatch) -> tuple[Batch, str]:
