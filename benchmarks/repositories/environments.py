@@ -12,8 +12,6 @@ from benchmarks.repositories.instances import InstallConfig
 PYTHON: Final = "/usr/bin/python3"
 """Interpreter of the environments, which the unprivileged user of the tests can read."""
 _INSTALL_TIMEOUT_SECONDS: Final = 600
-_PIP_PYTHON: Final = "python3.11"
-"""Interpreter with pip, of the version of `PYTHON`."""
 WHEELS: Final = "wheels"
 
 
@@ -70,7 +68,9 @@ class Environments:
         python = str(target / "bin" / "python")
         _run("uv", "venv", "--quiet", "--allow-existing", "--python", PYTHON, str(target), folder=target)
         wheels = target / WHEELS
-        _run(_PIP_PYTHON, "-m", "pip", "wheel", "--quiet", f"--wheel-dir={wheels}", *config.packages, folder=target)
+        # Wheels for `PYTHON`, whose own installation may lack pip; uv itself builds none.
+        pip = ("uv", "tool", "run", "--quiet", "--python", PYTHON, "pip")
+        _run(*pip, "wheel", "--quiet", f"--wheel-dir={wheels}", *config.packages, folder=target)
         offline = ("--quiet", "--link-mode=copy", "--no-index", f"--find-links={wheels}")
         _run("uv", "pip", "install", *offline, "--python", python, *config.packages, folder=target)
 

@@ -125,15 +125,18 @@ class Tenure:
         self._options = tuple(options)
         self._settings = dict(settings or {})
 
-    def solve(self, instance: Instance, base: Path, environment: Path, folder: Path, base_url: str) -> Attempt:
-        """Start a run and wait for its result."""
-        home = folder / "home"
-        variables = {
-            **build_home_environment(home),
+    def build_variables(self, environment: Path, folder: Path, base_url: str) -> dict[str, str]:
+        """Return the environment of client and worker; ports that the settings lack are free ones."""
+        return {
+            **build_home_environment(folder / "home"),
             **self._build_model_settings(base_url),
             "TENURE_SETUP_VARIABLES": json.dumps({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(environment / WHEELS)}),
             **self._settings,
         }
+
+    def solve(self, instance: Instance, base: Path, environment: Path, folder: Path, base_url: str) -> Attempt:
+        """Start a run and wait for its result."""
+        variables = self.build_variables(environment, folder, base_url)
         client = [sys.executable, str(_ROOT / "client.py")]
         options = ["--repo", str(base), *_build_options(instance.install_config, environment), *self._options, "--json"]
         began = time.perf_counter()
