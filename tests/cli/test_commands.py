@@ -377,6 +377,7 @@ def test_doctor_checks_everything(running: CommandLine) -> None:
         "Temporal server",
         "worker",
         "embedding model",
+        "scans",
         "sandbox",
         "chat model",
         "prices",

@@ -2,7 +2,7 @@
 
 from tenure.algorithms.coding.project_repair import describe_repair, describe_unrepaired, list_named_tests
 from tenure.contracts.base import RunId
-from tenure.contracts.coding.repositories import ActionResult, ProjectRepairReply, Workspace
+from tenure.contracts.coding.repositories import ActionResult, ChangedFile, ChangeSoFar, ProjectRepairReply, Workspace
 
 WORKSPACE = Workspace(run=RunId("run"), repository="key", commit="a" * 40)
 
@@ -24,7 +24,8 @@ def test_tests_are_named_by_their_whole_ids() -> None:
 
 def test_an_edit_is_described_with_its_limits() -> None:
     """The text says what was changed, that no model wrote it, and how good it is."""
-    action = describe_repair(reply(files=("src/a.py",), changes=("line 2: `<` became `<=`",), tried=7))
+    change = ChangeSoFar(files=(ChangedFile(path="src/a.py", status="changed"),))
+    action = describe_repair(reply(change=change, changes=("line 2: `<` became `<=`",), tried=7))
 
     assert action.kind == "done" and "src/a.py" in action.cause
     assert "first of 7" in action.change and "only as good as the tests" in action.change

@@ -76,7 +76,7 @@ def test_the_rest_is_skipped_with_a_note(tmp_path: Path) -> None:
 def test_computing_time_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A parser that computes for ever is killed by its computing time, and the time it took is recorded."""
     monkeypatch.setattr("tenure.knowledge.ingestion.reading_budget._FILE_CPU_SECONDS", 1.0)
-    monkeypatch.setattr("tenure.knowledge.ingestion.reading_budget._WALL_FACTOR", 100.0)
+    monkeypatch.setattr("tenure.knowledge.ingestion.reading_budget.WALL_FACTOR", 100.0)
     reader = ReaderProcess(ReadingOptions(60, 254, count_slowly))
     outcome = reader.read(_write(tmp_path, "endless")[0])
     reader.close()

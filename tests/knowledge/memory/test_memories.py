@@ -63,7 +63,9 @@ def texts(found: MemorySearchReply) -> list[str]:
 def put_sources(uri: str, **addresses: str) -> None:
     """Store a short source under each URI."""
     blank: dict[str, object] = {
-        field.name: "" if pa.types.is_string(field.type) else 0 for field in SOURCES_SCHEMA if field.name != "pages"
+        field.name: "" if pa.types.is_string(field.type) else 0
+        for field in SOURCES_SCHEMA
+        if not pa.types.is_list(field.type)
     }
     rows = [
         blank
