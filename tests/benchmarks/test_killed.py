@@ -8,7 +8,7 @@ from benchmarks.by_hand.folder import RequestFolder, RequestInbox
 from benchmarks.repositories.instances import Instance
 from benchmarks.repositories.killed import Moment, draw_moments, replay_killed
 from benchmarks.repositories.replay import RecordedRequest, Replay
-from tests.support.repositories.git import make_repository, run_git
+from tests.support.repositories.git import CLOCK, make_repository, run_git
 from tests.support.tiers import slow
 
 TASK = '<question>\nThe title is wrong.\n</question>\n\n<task name="repository_engineer">\nResolve it.\n</task>'
@@ -71,7 +71,7 @@ def test_moments_lie_after_answers_and_before_what_follows() -> None:
 @slow
 def test_a_killed_worker_gives_the_patch_of_the_play(tmp_path: Path) -> None:
     """A real server and a worker that dies during a command and at the end: the same patch, and no call again."""
-    repository = make_repository(tmp_path / "clones" / "clock")
+    repository = make_repository(tmp_path / "clones" / "clock", CLOCK)
     commit = run_git(repository, "rev-parse", "HEAD").strip()
     inbox = RequestInbox(RequestFolder(tmp_path / "play" / "requests"))
     third = build_body((ANSWERS[0], ""), (ANSWERS[1], "No test fails without the change."))
