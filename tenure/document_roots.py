@@ -13,7 +13,7 @@ import os
 import pwd
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
 
@@ -89,15 +89,15 @@ def _list_homes() -> Iterable[Path]:
     yield from (home for name in (own, *names) if (home := resolve_path(name)) and home != Path("/"))
 
 
-def add_document_roots(home: Path, scope: str, paths: Iterable[Path], owner: str = "") -> None:
-    """Open paths to a corpus or the scope of a run, in the list of an owner; it keeps no path below another one.
+def add_document_roots(home: Path, scopes: Iterable[str], paths: Iterable[Path], owner: str = "") -> None:
+    """Open paths to corpora or the scopes of runs, in the list of an owner; it keeps no path below another one.
 
     A home that does not exist is not created: then no worker of this machine reads it.
 
     Raises:
         RootsError: the list cannot be read or written.
     """
-    _change_roots(home, owner, scope, [real for path in paths if (real := resolve_path(path.absolute()))])
+    _change_roots(home, owner, scopes, [real for path in paths if (real := resolve_path(path.absolute()))])
 
 
 def remove_document_roots(home: Path, scope: str, owner: str = "") -> None:
@@ -106,24 +106,27 @@ def remove_document_roots(home: Path, scope: str, owner: str = "") -> None:
     Raises:
         RootsError: the list cannot be read or written.
     """
-    _change_roots(home, owner, scope, None)
+    _change_roots(home, owner, [scope], None)
 
 
-def _change_roots(home: Path, owner: str, scope: str, added: Iterable[Path] | None) -> None:
-    """Add roots of a scope to a list, or remove all if none are added."""
+def _change_roots(home: Path, owner: str, scopes: Iterable[str], added: Sequence[Path] | None) -> None:
+    """Add roots of scopes to a list, or remove all of them if none are added."""
     if not home.is_dir():
         return
     file = locate_owner_home(home, owner) / ROOTS_FILE
     try:
         file.parent.mkdir(mode=0o700, exist_ok=True)
         with FileLock(file.with_suffix(".lock"), timeout=_LOCK_SECONDS):
-            before_change = _load_roots(file)
-            before = before_change.get(scope, ())
-            roots = [] if added is None else sorted({*before, *added})
-            outer = [root for root in roots if not _is_inside(root, [other for other in roots if other != root])]
-            if outer != list(before):
-                changed = sorted({**before_change, scope: outer}.items())
-                _save_roots(file, {name: paths for name, paths in changed if paths})
+            before = _load_roots(file)
+            after = dict(before)
+            for scope in scopes:
+                roots = [] if added is None else sorted({*before.get(scope, ()), *added})
+                after[scope] = tuple(
+                    root for root in roots if not _is_inside(root, [other for other in roots if other != root])
+                )
+            after = {scope: roots for scope, roots in sorted(after.items()) if roots}
+            if after != before:
+                _save_roots(file, after)
     except Timeout as error:
         raise RootsError(f"another command holds {file.with_suffix('.lock')}: stop it and retry") from error
     except RootsError:

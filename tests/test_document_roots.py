@@ -59,7 +59,7 @@ def test_a_command_adds_a_root_for_a_running_worker(home: Path, docs: Path) -> N
     with pytest.raises(PathRefused):
         roots.resolve([str(docs)], "c")
 
-    add_document_roots(home, "c", [docs])
+    add_document_roots(home, ["c"], [docs])
 
     assert roots.resolve([str(docs / "a" / "b.md")], "c") == (docs / "a" / "b.md",)
     assert stat.S_IMODE((home / ROOTS_FILE).stat().st_mode) == 0o600
@@ -110,7 +110,7 @@ def test_a_link_to_a_root_is_resolved(tmp_path: Path, docs: Path) -> None:
 
 def test_a_root_that_becomes_a_link_opens_nothing(tmp_path: Path, home: Path, docs: Path) -> None:
     """A root is the place that was named, not what its name leads to later."""
-    add_document_roots(home, "c", [docs])
+    add_document_roots(home, ["c"], [docs])
     roots = DocumentRoots([docs], home)
     docs.rename(tmp_path / "moved")
     docs.symlink_to("/etc")
@@ -134,7 +134,7 @@ def test_a_root_around_the_home_does_not_open_the_home(tmp_path: Path, home: Pat
 def test_a_hidden_folder_can_be_named_itself(tmp_path: Path, home: Path, docs: Path) -> None:
     """A person may name a hidden folder, although it is closed as a part of another root."""
     hidden = docs / ".notes"
-    add_document_roots(home, "c", [docs, hidden])
+    add_document_roots(home, ["c"], [docs, hidden])
 
     assert DocumentRoots(home=home).resolve([str(hidden / "a.md")], "c") == (hidden / "a.md",)
     assert listed(home) == [str(docs), str(hidden)]
@@ -142,9 +142,9 @@ def test_a_hidden_folder_can_be_named_itself(tmp_path: Path, home: Path, docs: P
 
 def test_a_list_keeps_no_path_below_another_one(home: Path, docs: Path) -> None:
     """A folder replaces its parts, and parts of a known folder are not added."""
-    add_document_roots(home, "c", [docs / "a", docs / "b"])
-    add_document_roots(home, "c", [docs])
-    add_document_roots(home, "c", [docs / "c"])
+    add_document_roots(home, ["c"], [docs / "a", docs / "b"])
+    add_document_roots(home, ["c"], [docs])
+    add_document_roots(home, ["c"], [docs / "c"])
 
     assert listed(home) == [str(docs)]
 
@@ -152,14 +152,14 @@ def test_a_list_keeps_no_path_below_another_one(home: Path, docs: Path) -> None:
 def test_concurrent_commands_lose_no_root(home: Path, docs: Path) -> None:
     """Commands that add roots at the same time wait for each other."""
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda number: add_document_roots(home, "c", [docs / f"{number:02}"]), range(24)))
+        list(threads.map(lambda number: add_document_roots(home, ["c"], [docs / f"{number:02}"]), range(24)))
 
     assert listed(home) == [str(docs / f"{number:02}") for number in range(24)]
 
 
 def test_no_home_is_created(tmp_path: Path, docs: Path) -> None:
     """A client of a server elsewhere has no home that a worker reads."""
-    add_document_roots(tmp_path / "none", "c", [docs])
+    add_document_roots(tmp_path / "none", ["c"], [docs])
 
     assert not (tmp_path / "none").exists()
 
@@ -167,7 +167,7 @@ def test_no_home_is_created(tmp_path: Path, docs: Path) -> None:
 @pytest.mark.parametrize("mode", [0o622, 0o606, 0o620])
 def test_a_list_that_others_can_change_is_refused(home: Path, docs: Path, mode: int) -> None:
     """A list that another user may write to allows nothing."""
-    add_document_roots(home, "c", [docs])
+    add_document_roots(home, ["c"], [docs])
     (home / ROOTS_FILE).chmod(mode)
 
     with pytest.raises(RootsError, match="other users"):
@@ -177,7 +177,7 @@ def test_a_list_that_others_can_change_is_refused(home: Path, docs: Path, mode: 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_list_of_another_user_is_refused(home: Path, docs: Path) -> None:
     """A list that belongs to another user allows nothing."""
-    add_document_roots(home, "c", [docs])
+    add_document_roots(home, ["c"], [docs])
     os.chown(home / ROOTS_FILE, 65534, 65534)
 
     with pytest.raises(RootsError, match="other users"):
@@ -196,7 +196,7 @@ def test_a_damaged_list_is_refused(home: Path, docs: Path, text: str) -> None:
     with pytest.raises(RootsError, match="damaged"):
         DocumentRoots(home=home).resolve([str(docs)], "c")
     with pytest.raises(RootsError, match="damaged"):
-        add_document_roots(home, "c", [docs])
+        add_document_roots(home, ["c"], [docs])
 
 
 def test_a_list_is_not_followed_through_a_link(tmp_path: Path, home: Path, docs: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_list_is_not_followed_through_a_link(tmp_path: Path, home: Path, docs:
     with pytest.raises(RootsError, match="cannot be read"):
         DocumentRoots(home=home).resolve([str(docs)], "c")
     with pytest.raises(RootsError, match="cannot be read"):
-        add_document_roots(home, "c", [docs])
+        add_document_roots(home, ["c"], [docs])
     assert other.read_text() == '{"c": ["/"]}'
 
 
@@ -234,7 +234,7 @@ def test_a_root_for_each_owner_is_open_to_this_owner_alone(tmp_path: Path) -> No
 
 def test_a_path_of_one_owner_is_closed_to_others(home: Path, docs: Path) -> None:
     """Corpora of the same name belong to different people, and each has a list of its own."""
-    add_document_roots(home, "c", [docs], "ann")
+    add_document_roots(home, ["c"], [docs], "ann")
     roots = {owner: DocumentRoots(home=home, owner=owner) for owner in ("ann", "bob", "")}
 
     assert roots["ann"].resolve([str(docs)], "c") == (docs,)
@@ -252,7 +252,7 @@ def test_a_root_is_open_to_the_corpus_that_it_was_named_for(home: Path, docs: Pa
     """A later request for another corpus, or a program of a run, reads nothing that an earlier request has named."""
     (docs / "a").mkdir()
     roots = DocumentRoots(home=home)
-    add_document_roots(home, "ann~first", [docs])
+    add_document_roots(home, ["ann~first"], [docs])
 
     assert roots.resolve([str(docs), str(docs / "a")], "ann~first") == (docs, docs / "a")
     for other in ("ann~second", "first", "bob~first", "ann~first-2", "run ann~first", ""):
@@ -310,7 +310,7 @@ def test_keys_and_the_system_are_closed_to_all(tmp_path: Path, home: Path, monke
         *(home, home / "stack.key"),
     ]
     readable = [user / "papers", user / ".notes", home / "docs", tmp_path / "www", Path("/etc/hostname")]
-    add_document_roots(home, "c", [*closed, *readable])
+    add_document_roots(home, ["c"], [*closed, *readable])
     roots = DocumentRoots([*closed, *readable], home)
 
     for path in closed:

@@ -118,7 +118,7 @@ class ProjectRepair:
         tester = _ProjectTester(project, request, trace, self._tests, self._workspaces)
         candidates = generate_candidates(sources, suspicion)
         end = await search_candidates(candidates, tester, request.seconds, progress, report_progress)
-        places = list_places(sources, suspicion)
+        places = await asyncio.to_thread(list_places, sources, suspicion)
         if end.candidate is None or tester.accepted is None:
             return ProjectRepairReply(
                 workspace=request.workspace,
@@ -345,20 +345,21 @@ def list_places(sources: Mapping[str, str], suspicion: Mapping[str, Mapping[int,
         key=lambda entry: (-entry[0], entry[1], entry[2]),
     )
     places: dict[tuple[str, str], str] = {}
-    trees = {path: parse_python(source) for path, source in sources.items()}
+    functions = {path: _list_functions(source) for path, source in sources.items()}
     for _, path, line in ranked:
-        tree = trees[path]
-        around = [
-            node.name
-            for node in (ast.walk(tree) if tree else ())
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            and node.lineno <= line <= (node.end_lineno or node.lineno)
-        ]
+        around = [node.name for node in functions[path] if node.lineno <= line <= (node.end_lineno or node.lineno)]
         if around:
             places.setdefault((path, around[-1]), f"{path}:{line} {around[-1]}")
         if len(places) == MAX_PLACES:
             break
     return tuple(places.values())
+
+
+def _list_functions(source: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions of a file, outer ones before those in them."""
+    tree = parse_python(source)
+    nodes = ast.walk(tree) if tree else ()
+    return [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def _read_trace(report: bytes) -> ProjectTrace:

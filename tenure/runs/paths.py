@@ -83,10 +83,9 @@ def allow_reading(
     try:
         for request in requests:
             documents = [path for path in map(Path, request.paths) if path != MANUAL]
-            add_document_roots(settings.home, request.corpus, documents, settings.owner)
+            add_document_roots(settings.home, [request.corpus], documents, settings.owner)
         local_files = [Path(path) for path in paths if not is_shared(path)]
-        for run_id in runs if local_files else ():
-            add_document_roots(settings.home, make_run_scope(run_id), local_files, settings.owner)
+        add_document_roots(settings.home, map(make_run_scope, runs), local_files, settings.owner)
     except RootsError as error:
         raise TenureError(str(error)) from error
 

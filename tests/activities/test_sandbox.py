@@ -228,7 +228,7 @@ async def test_a_program_reads_only_files_that_a_person_has_named(tmp_path: Path
     for name in ("ann", "bob"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "data.bin").write_bytes(name.encode())
-    add_document_roots(home, "run r", [tmp_path])
+    add_document_roots(home, ["run r"], [tmp_path])
     closed = DocumentRoots([tmp_path / "{owner}"], owner="ann")
     for roots, path in (
         (DocumentRoots((), home), home / "access.key"),

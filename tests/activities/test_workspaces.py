@@ -157,14 +157,14 @@ async def test_document_roots_apply_to_repositories(tmp_path: Path, repository: 
     assert (raised.value.type, raised.value.non_retryable) == (PATH_REFUSED, True)
     run_git(tmp_path, "clone", "-q", "--shared", str(repository), "borrower")
     scope = make_run_scope(ActivityEnvironment().info.workflow_id or "")
-    add_document_roots(home, scope, [tmp_path / "borrower"])
+    add_document_roots(home, [scope], [tmp_path / "borrower"])
     with pytest.raises(ApplicationError, match="outside the document roots"):
         await open_path(activities, tmp_path / "borrower")
-    add_document_roots(home, scope, [repository])
+    add_document_roots(home, [scope], [repository])
     assert (await open_path(activities, repository)).files == 3
     with pytest.raises(ApplicationError, match="outside the document roots"):
         await open_path(activities, tmp_path / "borrower")
-    add_document_roots(home, scope, [repository / ".git" / "objects"])
+    add_document_roots(home, [scope], [repository / ".git" / "objects"])
     assert (await open_path(activities, tmp_path / "borrower")).files == 3
 
 

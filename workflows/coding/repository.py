@@ -65,9 +65,6 @@ MAX_EMPTY_ANSWERS = 3
 MAX_PASSAGES = 12
 """Passages of documents that the model receives."""
 
-MAX_STEPS_KEPT = 300
-"""Steps that the report keeps, each with up to 700 characters."""
-
 NO_MODEL = "Ended because no change was made: no model has answered, and a search without one has found no edit."
 
 
@@ -257,7 +254,8 @@ class RepositoryWorkflow(RepositoryWork):
         if reply.changes:
             self.prepared.notes.append(f"An edit was found and not accepted: {reply.observation.summary}.")
         # An edit without a proof, or with the objection of a person, is not handed over.
-        self.update(workspace=before.workspace, report=None, proof=None, progress=before.progress)
+        restored = {name: getattr(before, name) for name in ("workspace", "change", "progress")}
+        self.update(**restored, report=None, proof=None)
         return False
 
     async def _verify(self) -> bool:
@@ -349,18 +347,9 @@ class RepositoryWorkflow(RepositoryWork):
             )
             for n, one in enumerate(outcomes, state.progress.steps + 1)
         )
-        change = runner.change
-        names = tuple(file.path for file in change.files)
-        changed = {"files": names, "added": change.added, "removed": change.removed}
-        progress = state.progress.model_copy(update={**changed, "steps": state.progress.steps + len(steps)})
-        self.update(
-            workspace=runner.workspace,
-            change=change,
-            steps=(*state.steps, *steps)[-MAX_STEPS_KEPT:],
-            progress=progress,
-        )
+        self.record_steps(runner.workspace, runner.change, steps)
         last = self._name_attempt("; ".join(f"{step.action}: {step.summary}" for step in steps))
-        self.clients.progress.report(repository=progress, last=last)
+        self.clients.progress.report(repository=self.get_state().progress, last=last)
 
     def _log_answer(self, answer: RepositoryEngineerOutput, outcomes: list[ActionOutcome]) -> None:
         """Add an answer with the outcomes of its actions to the story of the run."""

@@ -54,17 +54,7 @@ async def search_repair(work: RepositoryWork) -> ProjectRepairReply | None:
         summary=reply.observation.summary[:200],
         patch=reply.workspace.patch,
     )
-    change = reply.change or state.change
-    names = tuple(file.path for file in change.files)
-    progress = state.progress.model_copy(
-        update={"files": names, "added": change.added, "removed": change.removed, "steps": step.n}
-    )
-    work.update(
-        workspace=reply.workspace,
-        change=change,
-        steps=(*state.steps, step),
-        progress=progress,
-        report=describe_repair(reply),
-    )
-    work.clients.progress.report(repository=progress, last=reply.observation.summary[:200])
+    work.record_steps(reply.workspace, reply.change or state.change, [step])
+    work.update(report=describe_repair(reply))
+    work.clients.progress.report(repository=work.get_state().progress, last=reply.observation.summary[:200])
     return reply

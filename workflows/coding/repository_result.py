@@ -109,8 +109,7 @@ def _choose_status(work: RepositoryWork, change: RepositoryChange) -> ResultStat
         return "cancelled"
     if work.failure:
         return "failed"
-    verdict = change.proof.verdict if change.proof else "unproved"
-    if change.patch and verdict in ("failed", "regressed"):
+    if change.verdict in ("failed", "regressed"):
         return "failing_tests"
     if work.is_finishing:
         return "finished_early"

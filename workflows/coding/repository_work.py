@@ -1,7 +1,8 @@
 """State of the work in a repository, which the phases share."""
 
 import asyncio
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from temporalio import workflow
 
@@ -12,10 +13,13 @@ from workflows.runtime.control import ControllableWorkflow, send_signal
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding.engineer_news import describe_tests
     from tenure.contracts.coding.engineering import RepositoryRequest, RepositoryState
-    from tenure.contracts.coding.repositories import Patch
+    from tenure.contracts.coding.repositories import ChangeSoFar, Patch, RepositoryStep, Workspace
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.run.run import Feedback
     from tenure.contracts.sandbox import SandboxSelfTest
+
+MAX_STEPS_KEPT: Final = 300
+"""Steps that the report keeps, each with up to 700 characters."""
 
 
 class RepositoryWork(ControllableWorkflow):
@@ -79,6 +83,22 @@ class RepositoryWork(ControllableWorkflow):
             checks=prepared.checks,
             notes=notes,
             progress=state.progress.model_copy(update={"before": before}),
+        )
+
+    def record_steps(self, workspace: Workspace, change: ChangeSoFar, steps: Sequence[RepositoryStep]) -> None:
+        """Add steps to those of the report, and the state of the files after them."""
+        state = self.get_state()
+        progress = {
+            "files": tuple(file.path for file in change.files),
+            "added": change.added,
+            "removed": change.removed,
+            "steps": state.progress.steps + len(steps),
+        }
+        self.update(
+            workspace=workspace,
+            change=change,
+            steps=(*state.steps, *steps)[-MAX_STEPS_KEPT:],
+            progress=state.progress.model_copy(update=progress),
         )
 
     def get_state(self) -> RepositoryState:

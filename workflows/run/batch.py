@@ -169,5 +169,4 @@ def _describe_end(result: Result) -> str:
     change = result.repository
     if change is None or not change.files:
         return ""
-    verdict = change.proof.verdict if change.proof else "unproved"
-    return f"{verdict}: {', '.join(f'{file.path} +{file.added} -{file.removed}' for file in change.files)}"[:300]
+    return f"{change.verdict}: {', '.join(f'{file.path} +{file.added} -{file.removed}' for file in change.files)}"[:300]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tenure.algorithms.coding.engineer_news import summarize_proof
-from tenure.contracts.coding.repositories import RepositoryAttempt, RepositoryChange
+from tenure.contracts.coding.repositories import RepositoryAttempt
 from tenure.contracts.research.report import ReportDraft
 
 VERDICT_ORDER: Final = ("proved", "unproved", "failed", "regressed", "nothing")
@@ -40,13 +40,7 @@ def _rank(draft: ReportDraft) -> tuple[int, int, int]:
     if change is None:
         return len(VERDICT_ORDER), 0, 0
     broken = len(change.proof.broken) if change.proof else 0
-    return VERDICT_ORDER.index(_find_verdict(change)), broken, sum(file.added + file.removed for file in change.files)
-
-
-def _find_verdict(change: RepositoryChange) -> str:
-    if not change.patch:
-        return "nothing"
-    return change.proof.verdict if change.proof else "unproved"
+    return VERDICT_ORDER.index(change.verdict), broken, sum(file.added + file.removed for file in change.files)
 
 
 def _describe(n: int, draft: ReportDraft, *, is_chosen: bool) -> RepositoryAttempt:
@@ -57,7 +51,7 @@ def _describe(n: int, draft: ReportDraft, *, is_chosen: bool) -> RepositoryAttem
         {
             "n": n,
             "is_chosen": is_chosen,
-            "verdict": _find_verdict(change),
+            "verdict": change.verdict,
             "proof": summarize_proof(change.proof) if change.proof else "",
             "change": change.change,
             "patch": change.patch if len(change.patch) <= MAX_PATCH_CHARACTERS else "",

@@ -439,6 +439,9 @@ class RepositoryStep(Contract):
     """Stored patch after the step, if it changed."""
 
 
+ChangeVerdict = Literal["proved", "unproved", "failed", "regressed", "nothing"]
+
+
 class RepositoryAttempt(Contract):
     """One of several independent attempts at the same task."""
 
@@ -446,7 +449,7 @@ class RepositoryAttempt(Contract):
     """Number of the attempt."""
     is_chosen: bool = False
     """Whether its patch is the result."""
-    verdict: Literal["proved", "unproved", "failed", "regressed", "nothing"] = "nothing"
+    verdict: ChangeVerdict = "nothing"
     """Verdict of the tests on its patch; `unproved` as well if they did not run, `nothing` without a patch."""
     proof: str = ""
     """Result of the tests in a line; empty if they did not run."""
@@ -493,3 +496,10 @@ class RepositoryChange(Contract):
     """Actions of the model, in order."""
     attempts: tuple[RepositoryAttempt, ...] = ()
     """Independent attempts, the one whose patch this is among them; empty if there was one attempt."""
+
+    @property
+    def verdict(self) -> ChangeVerdict:
+        """Verdict of the tests on the patch; `unproved` as well if they did not run, `nothing` without a patch."""
+        if not self.patch:
+            return "nothing"
+        return self.proof.verdict if self.proof else "unproved"

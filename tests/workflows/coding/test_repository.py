@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tenure.contracts.coding.repositories import (
+    ChangeSoFar,
     CodeSearchRequest,
     CommandRequest,
     EditRequest,
@@ -25,6 +26,7 @@ from tests.support.repositories.memory import MemoryRepository
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.worlds import Held, Line, MemoryKnowledge, ScriptedChat, in_turn, says, story
 from tests.workflows.run.test_run_memory import remembered
+from workflows.coding.repository import RepositoryWorkflow
 
 READ = "I look at it.\n\nREAD src/a.py\nSEARCH where f is\nGREP def f"
 FIX = """It returns the wrong word.
@@ -197,13 +199,17 @@ async def test_without_a_model_an_edit_is_searched_for_and_proved(serving: Servi
 
 
 async def test_a_repair_that_its_verification_rejects_is_not_delivered(serving: Serving) -> None:
-    """The tests of the verification decide, and the places remain."""
+    """The tests of the verification decide, the places remain, and the page shows no change any more."""
     repository = MemoryRepository(repair=("'wrong'", "'other'"))
     async with serving(None, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
-        result = await (await stage.start(request())).result()
+        handle = await stage.start(request())
+        result = await handle.result()
+        work = stage.client.get_workflow_handle(f"{handle.id}/repository")
+        shown = await work.query(RepositoryWorkflow.change)
 
     assert result.status == "no_evidence" and result.repository and not result.patch
     assert "tests/test_a.py::test_f (fails)" in result.repository.places
+    assert shown == ChangeSoFar()
 
 
 @pytest.mark.parametrize("passing", [True, False], ids=["nothing fails", "no search"])

@@ -53,7 +53,7 @@ async def test_no_workflow_widens_the_roots(serving: Serving, tmp_path: Path) ->
             assert refusal.type == PATH_REFUSED
             assert str(docs) in refusal.message
 
-        add_document_roots(tmp_path, "kitchen", [docs])
+        add_document_roots(tmp_path, ["kitchen"], [docs])
         report = await stage.client.execute_workflow(
             IngestWorkflow.run, ingest, id=f"test-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
         )
