@@ -24,7 +24,7 @@ NO_TIME: Final = "the time for the text recognition of one file is used up"
 MAX_SIDE: Final = 2000
 """Pixels of the longer side at which text is recognized: an A4 page at 170 dots per inch."""
 FILE_SECONDS: Final = 900.0
-"""Computing time for the pages of one file: about 300 pages of a book."""
+"""Computing time for the pages of one file: 100 to 280 at 3.2 to 8.6 s each, measured on a busy machine."""
 WEB_SECONDS: Final = 15.0
 """Computing time for the pages of a document on the web, which waits for it."""
 _MIN_LINE_CONFIDENCE: Final = 0.5

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from tenure.contracts.coding.repositories import (
 
 def report(outcomes: Mapping[str, str], earlier: Iterable[str] = (), error: str = "") -> ProjectTestReport:
     """Return the report of a run, compared with the tests that passed in an earlier one."""
-    tests = {name: ProjectTest(id=name, outcome=outcome) for name, outcome in outcomes.items()}  # type: ignore[arg-type]
+    tests = {name: ProjectTest(id=name, outcome=outcome) for name, outcome in outcomes.items()}
     lost = [
         tests.get(name) or ProjectTest(id=name, outcome="error", message="it was not run")
         for name in earlier
@@ -61,8 +62,9 @@ def judge(
 ) -> Proof:
     """Return the verdict by one run of each kind."""
     evidence = TestEvidence((before,), (after,), changed_tests=changed_tests)
-    given = {name: (run,) for name, run in (("reproduced", reproduced), ("original", original)) if run is not None}
-    return judge_evidence(replace(evidence, **given))  # type: ignore[arg-type]
+    runs: dict[str, Any] = {"reproduced": reproduced, "original": original}
+    given = {name: (run,) for name, run in runs.items() if run is not None}
+    return judge_evidence(replace(evidence, **given))
 
 
 BEFORE = report({"bug": "failed", "other": "passed", "old": "failed"})

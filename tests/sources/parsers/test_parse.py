@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.parsers import recognition
 from tenure.sources.parsers.parse import make_title, parse_file
 from tests.sources.packages import make_epub, make_pptx
 from tests.sources.parsers.formats.test_docx import make_docx
@@ -102,6 +103,9 @@ def test_a_date_without_a_number_is_none(tmp_path: Path) -> None:
     assert _parse(tmp_path, "page.rst", "Top\n===\n\n:Date: |today|\n\nWords.").published == ""
 
 
+_UNRECOGNIZED = f"is a picture, and {recognition.MISSING}"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
@@ -113,7 +117,7 @@ def test_a_date_without_a_number_is_none(tmp_path: Path) -> None:
         ("a.md", b"<!-- only a comment -->", "has no text"),
         ("a.txt", "\u200b\u00ad".encode(), "has no text"),
         ("a.svg", b"x", "is an image"),
-        ("a.png", b"x", "is a damaged picture"),
+        ("a.png", b"x", "is a damaged picture" if recognition.is_available() else _UNRECOGNIZED),
         ("a.zip", b"x", "is an archive"),
         ("a.rtf", b"x", "is a word processor's file, which Tenure does not read"),
         ("a.xlsx", b"x", "holds no table that can be read (a is not a valid workbook)"),
