@@ -62,8 +62,8 @@ def judge(
 ) -> Proof:
     """Return the verdict by one run of each kind."""
     evidence = TestEvidence((before,), (after,), changed_tests=changed_tests)
-    runs: dict[str, Any] = {"reproduced": reproduced, "original": original}
-    given = {name: (run,) for name, run in runs.items() if run is not None}
+    runs = {"reproduced": reproduced, "original": original}
+    given: dict[str, Any] = {name: (run,) for name, run in runs.items() if run is not None}
     return judge_evidence(replace(evidence, **given))
 
 
