@@ -26,7 +26,7 @@ from tenure.contracts.coding.repositories import (
 
 def report(outcomes: Mapping[str, str], earlier: Iterable[str] = (), error: str = "") -> ProjectTestReport:
     """Return the report of a run, compared with the tests that passed in an earlier one."""
-    tests = {name: ProjectTest(id=name, outcome=outcome) for name, outcome in outcomes.items()}
+    tests = {name: ProjectTest(id=name, outcome=outcome) for name, outcome in outcomes.items()}  # type: ignore[arg-type]
     lost = [
         tests.get(name) or ProjectTest(id=name, outcome="error", message="it was not run")
         for name in earlier
