@@ -9,6 +9,7 @@
 
 Each instance is worked on again, from the beginning, with a server, a home and a worker process of its own. The worker
 is killed at random moments of the time that the play spent between an answer and the next request, and started again.
+The time begins when the worker has stored the answer: before that, every client has to ask again.
 A line for each instance says whether the patch is the same, byte by byte, and how many answered calls were repeated.
 """
 
@@ -32,6 +33,8 @@ from benchmarks.repositories.instances import Instance, read_instances, read_pre
 from benchmarks.repositories.replay import Replay
 from benchmarks.repositories.systems import Attempt, Tenure
 from benchmarks.start import environment as build_home_environment
+from tenure.knowledge.store.schema import ANSWERS
+from tenure.knowledge.store.store import Store
 from tenure.temporal.stack.record import load
 from tests.model_server import ModelServer
 
@@ -45,7 +48,7 @@ class Moment(NamedTuple):
     """Moment of a kill."""
 
     answers: int
-    """Number of answers that have been given."""
+    """Number of answers that the worker has stored."""
     seconds: float
     """Time since the last of them."""
 
@@ -98,17 +101,17 @@ class Killer:
 
     Args:
         variables: environment of client and worker.
-        replay: the replay, which knows the answers that were given.
     """
 
-    def __init__(self, variables: Mapping[str, str], replay: Replay) -> None:
-        self._variables, self._replay = variables, replay
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
         self._home = Path(variables["TENURE_HOME"])
+        self._store = Store(str(self._home / "knowledge"))
 
     def strike(self, moments: Sequence[Moment], run: Future[Attempt]) -> int:
         """Kill the worker at each moment; return the number of kills before the end of the run."""
         for number, moment in enumerate(moments):
-            while len(self._replay.answered) < moment.answers and not run.done():
+            while self._store.count_rows(ANSWERS) < moment.answers and not run.done():
                 time.sleep(_POLL_SECONDS)
             due = time.monotonic() + moment.seconds
             while time.monotonic() < due and not run.done():
@@ -148,7 +151,7 @@ def replay_killed(
         replay.prepare(model)
         variables = system.build_variables(environment, folder, model.base_url)
         run = pool.submit(system.solve, instance, base, environment, folder, model.base_url)
-        kills = Killer(variables, replay).strike(moments, run)
+        kills = Killer(variables).strike(moments, run)
         attempt = run.result()
         bodies = [entry.request.json for entry in model.billed if entry.delivered]
     differences = tuple(replay.list_differences(bodies))

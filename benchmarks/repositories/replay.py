@@ -47,8 +47,6 @@ class Replay:
 
     def __init__(self, recorded: Sequence[RecordedRequest]) -> None:
         self._recorded = tuple(recorded)
-        self.answered: set[int] = set()
-        """Positions of the recorded requests whose answers were requested."""
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -79,10 +77,7 @@ class Replay:
     def answer(self, body: dict[str, Any]) -> str:
         """Return the answer of the play; the last one for a request that the play has not, so that the run ends."""
         position = self.find(body)
-        if position is None:
-            return self._recorded[-1].answer
-        self.answered.add(position)
-        return self._recorded[position].answer
+        return self._recorded[-1 if position is None else position].answer
 
     def find(self, body: dict[str, Any]) -> int | None:
         """Return the position of the recorded request that follows the same answer, or None if there is none."""
