@@ -45,6 +45,7 @@ class FileServer:
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         wanted, version = handler.headers.get("range", ""), handler.headers.get("if-range", "")
+        asks_size = not self.requests  # the first request; the next one may arrive before this one is answered
         self.requests.append((wanted, version))
         start = int(wanted.removeprefix("bytes=").rstrip("-") or 0)
         rest = self.knows_ranges and bool(wanted) and version == self.etag
@@ -58,8 +59,7 @@ class FileServer:
             handler.send_header("content-length", str(len(body)))
         handler.send_header("etag", self.etag)
         handler.end_headers()
-        # The first request only asks for the size.
-        handler.wfile.write(body[: self.breaks.pop(0)] if self.breaks and len(self.requests) > 1 else body)
+        handler.wfile.write(body[: self.breaks.pop(0)] if self.breaks and not asks_size else body)
 
 
 @contextmanager
