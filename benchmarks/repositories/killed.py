@@ -40,8 +40,8 @@ from tests.model_server import ModelServer
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _POLL_SECONDS: Final = 0.05
-_USED_SHARE: Final = 0.6
-"""A moment is within this share of the recorded time: a replay on an idle machine is quicker than the play was."""
+_USED_SHARE: Final = 0.3
+"""A moment is within this share of the recorded time: a replay alone is up to three times as quick as the play was."""
 
 
 class Moment(NamedTuple):
