@@ -112,6 +112,18 @@ _BASE_VALUES: Final = ("[]", "0", "1", "None", "True", "False", "''")
 SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign)
 _REMOVABLE = (*_SIMPLE, ast.If, ast.For, ast.While, ast.Return, ast.Break, ast.Continue)
+# Expressions without brackets of their own: `return (a := b)` has the node `a := b`.
+_LOOSE = (
+    ast.BinOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.IfExp,
+    ast.Lambda,
+    ast.NamedExpr,
+    ast.UnaryOp,
+    ast.Yield,
+    ast.YieldFrom,
+)
 _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.List)
 
 
@@ -363,8 +375,8 @@ class _Mutator:
         """Return the source of a node, in parentheses if it could be split by another operator."""
         start, end = self._locate(node)
         text = self._data[start:end].decode()
-        loose = isinstance(node, ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.Lambda | ast.UnaryOp)
-        return f"({text})" if loose else text
+        is_bare_tuple = isinstance(node, ast.Tuple) and not text.startswith("(")
+        return f"({text})" if is_bare_tuple or isinstance(node, _LOOSE) else text
 
     def _locate(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         last, column = node.end_lineno or node.lineno, node.end_col_offset or 0

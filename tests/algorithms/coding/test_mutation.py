@@ -142,6 +142,16 @@ def test_invalid_and_empty_sources_have_no_edits(source: str) -> None:
     assert generate_edits(source) == ()
 
 
+@pytest.mark.parametrize("value", ["(b := a)", "(yield a)", "(yield from a)", "*a, b", "(a), *b", "lambda: a"])
+def test_a_returned_expression_of_any_kind_has_valid_edits(value: str) -> None:
+    """An expression whose place does not include its brackets gets them in a longer one."""
+    source = f"def f(a, b):\n    return {value}\n"
+    edits = list(generate_edits(source))
+    assert edits
+    for edit in edits:
+        compile(apply_edits(source, [edit]), "edited", "exec")
+
+
 def test_separate_edits_are_combined() -> None:
     """Overlapping edits are recognized."""
     first, second = SourceEdit(0, 1, "yyy", 1, "variable"), SourceEdit(4, 5, "2", 1, "constant")
