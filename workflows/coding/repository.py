@@ -67,6 +67,8 @@ MAX_PASSAGES = 12
 
 NO_MODEL = "Ended because no change was made: no model has answered, and a search without one has found no edit."
 
+KEPT_FAILING = "Ended because the model has kept a change with which tests fail."
+
 
 @workflow.defn
 class RepositoryWorkflow(RepositoryWork):
@@ -145,7 +147,9 @@ class RepositoryWorkflow(RepositoryWork):
                 reason = reason or self._stop_reason() or NO_MODEL
                 break
             is_done = await self._act(answer)
-            if is_done and await self._verify() and await self._approve_patch():
+            if is_done and (self._is_verified() or await self._verify()) and await self._approve_patch():
+                if (proof := self.get_state().proof) and proof.verdict in ("failed", "regressed"):
+                    self.end_reason = KEPT_FAILING
                 return
             await self._continue_as_new_if_long()
         self.end_reason = reason
@@ -284,6 +288,11 @@ class RepositoryWorkflow(RepositoryWork):
         # Another test is requested once; the model may know that none can show it.
         return proof.verdict == "unproved" and (not first or bool(self.prepared.problem))
 
+    def _is_verified(self) -> bool:
+        """Return whether the model stands by a change whose result it knows: the tests would end in the same way."""
+        state = self.get_state()
+        return bool(state.workspace.patch) and state.workspace.patch == state.proved_patch
+
     async def _hand_over(self) -> None:
         """Build the patch of the last state, and remove the files of the work."""
         if self.state is None:
@@ -325,6 +334,7 @@ class RepositoryWorkflow(RepositoryWork):
             return True
         progress = self.get_state().progress
         what = f"{len(progress.files)} file(s), +{progress.added} -{progress.removed}: {', '.join(progress.files[:10])}"
+        what += f" ({progress.after})" if progress.after else ""
         reply = await request_approval(self, f"Is this change right? {what}", "the patch is delivered")
         if reply.text:
             self._tell(f"The person objects to the change: {reply.text}")

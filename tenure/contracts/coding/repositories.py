@@ -406,6 +406,8 @@ class Proof(Contract):
     """Tests that failed before and still fail."""
     broken: tuple[ProjectTest, ...] = ()
     """Tests that passed before and fail now."""
+    rewritten: tuple[ProjectTest, ...] = ()
+    """Tests that passed before and that the patch rewrites: only the versions of the commit fail with the change."""
     flaky: tuple[ProjectTest, ...] = ()
     """Tests whose result changed in repetitions without a change of the code."""
     kept: int = 0

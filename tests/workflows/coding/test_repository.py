@@ -117,6 +117,23 @@ async def test_a_change_that_fails_goes_back_to_the_model(serving: Serving) -> N
     assert "Failed before, still fail" in chat.asked[1][1] and "AssertionError in src/a.py" in chat.asked[1][1]
 
 
+async def test_an_end_without_a_new_change_is_not_verified_again(serving: Serving) -> None:
+    """A model that keeps its change after the result ends the work: the same files would have the same result."""
+    breaking = FIX.replace("'right'", "'other'").replace("'wrong'", "'right'") + DONE
+    repository = MemoryRepository({"src/a.py": "def f():\n    return 'right'\n"})
+    chat = script(in_turn(breaking, "It cannot be otherwise.\n\nDONE"))
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request())
+        result = await handle.result()
+        trace = await trace_run(stage.client, handle.id)
+
+    assert result.status == "failing_tests" and chat.count("repository_engineer") == 2
+    assert "DONE again without a change" in chat.asked[1][1]
+    assert result.repository and result.repository.message == "a: return the right word"
+    assert "has kept a change with which tests fail" in result.decisions[-1]
+    assert len([record for record in trace.work if isinstance(record, TracedVerification)]) == 1
+
+
 async def test_the_text_of_an_end_behind_a_failed_command_is_kept(serving: Serving) -> None:
     """A command that fails as expected costs an answer of one word, and not the whole text again."""
     repository = MemoryRepository(command=lambda command, files: (1, "1 failed"))
