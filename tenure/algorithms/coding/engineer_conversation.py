@@ -7,6 +7,7 @@ all of it again, so that at some length a summary is cheaper, although the next 
 from collections.abc import Sequence
 from typing import Final
 
+from tenure.algorithms.coding.code_hits import share_room
 from tenure.algorithms.coding.engineer_answer import describe_action
 from tenure.algorithms.control.budget import estimate_tokens
 from tenure.algorithms.text.questions import shorten
@@ -28,13 +29,8 @@ MAX_THOUGHT_IN_SUMMARY: Final = 300
 
 def limit_results(texts: Sequence[str], limit: int = MAX_RESULT_CHARACTERS) -> tuple[str, ...]:
     """Return texts that together are within a limit: short ones as they are, the middle of long ones left out."""
-    left, allowed = limit, dict[int, int]()
-    for remaining_texts, index in zip(
-        range(len(texts), 0, -1), sorted(range(len(texts)), key=lambda n: len(texts[n])), strict=True
-    ):
-        allowed[index] = min(len(texts[index]), left // remaining_texts)
-        left -= allowed[index]
-    return tuple(_leave_out_middle(text, allowed[n]) for n, text in enumerate(texts))
+    rooms = share_room([len(text) for text in texts], limit)
+    return tuple(_leave_out_middle(text, room) for text, room in zip(texts, rooms, strict=True))
 
 
 def _leave_out_middle(text: str, limit: int) -> str:

@@ -196,7 +196,7 @@ class _Comparison:
         return name in self._gone
 
     def is_rewritten(self, name: str) -> bool:
-        """Return whether only the version of the commit of a failing test fails, because the patch rewrites the test."""
+        """Return whether only the version of the commit of a failing test fails, which the patch rewrites."""
         if name not in self._gone:
             return self._original is not None and self._after.find(name) in ("passing", "unknown")
         # `test_limits[8-2 weeks]` is gone if the patch changes that parameter; the function is still there.
@@ -266,7 +266,9 @@ def _list_notes(
     if evidence.changed_tests and not evidence.original and not evidence.reproduced:
         notes.append("the patch changes tests, which were not compared with those of the commit")
     if rewritten:
-        notes.append(f"whether the new or the former text of {len(rewritten)} rewritten tests is right, a person decides")
+        notes.append(
+            f"whether the new or the former text of {len(rewritten)} rewritten tests is right, a person decides"
+        )
     if only := [test.id for test in fixed if test not in proving and test.id not in reproductions]:
         notes.append(f"fixed only in the version of the patch, which changes the tests: {_show(only)}")
     if unmet:
