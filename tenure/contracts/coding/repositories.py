@@ -158,7 +158,8 @@ class StepReply(Contract):
     workspace: Workspace
     observation: ActionResult
     edits: tuple[str, ...] = ()
-    """Outcome of each edit of a request in a line, such as `lines 10-12, +3 -1`; empty if they were refused."""
+    """Outcome of each edit of a request, such as `lines 10-12, +3 -1`, or its problem if they were refused; an empty
+    text if only others have one."""
     change: ChangeSoFar | None = None
     """Change after the action; None if the action has changed nothing."""
 

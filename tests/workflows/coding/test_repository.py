@@ -179,6 +179,19 @@ async def test_actions_that_cannot_be_read_are_explained(serving: Serving) -> No
     assert len([one for one in repository.asked if isinstance(one, CommandRequest)]) == 1
 
 
+async def test_each_change_has_its_own_result(serving: Serving) -> None:
+    """A refused path is named under its own action, and the others say that they were not made."""
+    outside = "WRITE /tmp/try.py\n<<<<<<< CONTENT\nx\n>>>>>>> END\n"
+    chat, repository = script(in_turn(FIX.replace("RUN", f"{outside}RUN"), FIX, DONE)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        await (await stage.start(request())).result()
+
+    results = chat.asked[1][1]
+    edit, write = (results.split(f'<results of="{name}">\n')[1] for name in ("edit src/a.py", "write /tmp/try.py"))
+    assert edit.startswith("Not made, because another change of the answer was refused")
+    assert write.startswith("'/tmp/try.py' is not a relative path")
+
+
 async def test_three_answers_without_an_action_end_the_work(serving: Serving) -> None:
     """A model that only talks is not asked for ever."""
     chat, repository = script(says("I would look at src/a.py.")), MemoryRepository()
