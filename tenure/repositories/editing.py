@@ -38,7 +38,7 @@ _MAX_COMPARED_LINES: Final = 5_000
 _MIN_SIMILARITY: Final = 0.6
 """Similarity from which a line is shown as the one that may be meant; `return a + b` and `return a - b` have 0.92."""
 _NUMBERED: Final = re.compile(r"^ *\d+\|", re.MULTILINE)
-"""Beginning of a line as this program shows it, such as `   12|`."""
+"""Beginning of a line as this program shows it, such as `12|`."""
 _SYNTAX_SECONDS: Final = 20.0
 _CHECK: Final = """
 import sys, warnings

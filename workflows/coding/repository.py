@@ -38,6 +38,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding.engineer_answer import describe_action
     from tenure.algorithms.coding.engineer_news import describe_proof, summarize_proof
     from tenure.algorithms.control.budget import describe_limit
+    from tenure.algorithms.text.questions import shorten
     from tenure.contracts.coding.engineering import (
         ConversationTurn,
         RepositoryRequest,
@@ -61,6 +62,9 @@ SWE-bench Verified in fewer than 60 (its own limit is 250)."""
 
 MAX_EMPTY_ANSWERS = 3
 """Answers without a readable action in a row that end the work."""
+
+MAX_LABEL_CHARACTERS = 60
+"""Length of the action before its result: the results have the order of the answer, which has the whole action."""
 
 MAX_PASSAGES = 12
 """Passages of documents that the model receives."""
@@ -385,7 +389,7 @@ class RepositoryWorkflow(RepositoryWork):
         state = self.get_state()
         texts = conversation.limit_results([one.result.text for one in outcomes])
         results = [
-            render_results("results", text, describe_action(one.action))
+            render_results("results", text, shorten(describe_action(one.action), MAX_LABEL_CHARACTERS))
             for one, text in zip(outcomes, texts, strict=True)
             if text or one.result.failed
         ]
