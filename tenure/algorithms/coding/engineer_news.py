@@ -37,10 +37,8 @@ def list_places(report: ProjectTestReport | None, search: str) -> tuple[str, ...
 
 
 def describe_environment(environment: Environment) -> str:
-    """Return how commands and tests are run, for the beginning of a conversation."""
-    tests = f"All tests: `{environment.test}`." if environment.test else "No command for its tests was found."
-    checks = f" Checks: {', '.join(f'`{check}`' for check in environment.checks)}." if environment.checks else ""
-    return f"{tests}{checks}"
+    """Return how tests are run, for the beginning of a conversation."""
+    return f"All tests: `{environment.test}`." if environment.test else "No command for its tests was found."
 
 
 def describe_tests(report: ProjectTestReport) -> str:

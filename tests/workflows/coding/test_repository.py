@@ -146,6 +146,24 @@ async def test_the_text_of_an_end_behind_a_failed_command_is_kept(serving: Servi
     assert result.repository.message == "a: return the right word"
 
 
+async def test_only_checks_that_run_are_announced(serving: Serving) -> None:
+    """A linter that the project declares and that is not installed is not mentioned to the model."""
+    repository = MemoryRepository()
+    environment = repository.setup.environment.model_copy(update={"checks": ("mypy src", "lint src")})
+    repository.setup = repository.setup.model_copy(update={"environment": environment})
+    # An answer that waits for a command can be faster than the checks of the commit; a verification waits for them.
+    wrong = FIX.replace("'right'", "'other'") + DONE
+    chat = script(in_turn(wrong, READ, FIX.replace("'wrong'", "'other'") + DONE))
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    prompts = [prompt for _, prompt in chat.asked]
+    assert any("Checks of the project: `mypy src`." in prompt for prompt in prompts)
+    assert not any("lint src" in prompt for prompt in prompts)
+    assert result.repository and result.repository.proof
+    assert any(check.startswith("lint src: not run") for check in result.repository.proof.checks)
+
+
 async def test_the_conversation_only_grows(serving: Serving) -> None:
     """Every prompt begins with the one before, so that a provider has it in its cache."""
     prompts: list[list[str]] = []
