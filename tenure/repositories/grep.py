@@ -18,7 +18,7 @@ from tenure.repositories.tree import MAX_TEXT_BYTES
 MAX_SECONDS: Final = 20.0
 """Time of one search; 5,000 files take less than a second."""
 MAX_SHOWN_FILES: Final = 30
-MAX_SHOWN_LINES: Final = 60
+MAX_SHOWN_LINES: Final = 40
 """Lines of a search that are shown, of each file an equal share: of 27 recorded searches three found more, and twelve
 more than ten in one file."""
 # Records of `-z`: path, NUL, number of lines; and path, NUL, number of a line, NUL, the line

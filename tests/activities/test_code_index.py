@@ -96,8 +96,8 @@ async def test_lines_keep_their_indentation_and_say_what_is_left_out(
     activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
     lines = (await run(activities.search_code, CodeSearchRequest(workspace=workspace, kind="text", query="total"))).text
 
-    assert "\na.py (59 of its 70 lines)\n2:     total += 1\n" in lines
-    assert lines.endswith("60 lines are shown; for others add `in FILE`, or use a narrower expression")
+    assert "\na.py (39 of its 70 lines)\n2:     total += 1\n" in lines
+    assert lines.endswith("40 lines are shown; for others add `in FILE`, or use a narrower expression")
 
 
 async def test_invalid_expression_is_a_result(
