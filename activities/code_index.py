@@ -111,11 +111,11 @@ def _search_lines(request: CodeSearchRequest, git: Git) -> ActionResult:
 
     found = search_lines(git, request.query, regex=request.kind == "regex", choose=choose)
     entries: list[str] = []
-    for path, count, lines in found:
+    for path, file_total, lines in found:
         if lines:
-            cut = f" ({len(lines)} of its {count} lines)" if len(lines) < count else ""
+            cut = f" ({len(lines)} of its {file_total} lines)" if len(lines) < file_total else ""
             entries += [f"{escape_control_characters(path)}{cut}", *(render_numbered(*line) for line in lines)]
-    total, shown = sum(one.count for one in found), sum(len(one.lines) for one in found)
+    total, shown = sum(one.total for one in found), sum(len(one.lines) for one in found)
     cut_note = f"{shown} lines are shown; for others add `in FILE`, or use a narrower expression"
     return build_hits(
         f'search {request.kind} "{request.query[:80]}"',

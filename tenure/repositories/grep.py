@@ -34,7 +34,7 @@ class FoundLines(NamedTuple):
     """Lines of a file that match."""
 
     path: str
-    count: int
+    total: int
     """Number of its lines that match."""
     lines: tuple[tuple[int, str], ...]
     """Numbers and texts of the first ones, as many as are shown; empty for a file behind those."""

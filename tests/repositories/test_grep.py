@@ -52,7 +52,7 @@ def test_expression_is_found_in_chosen_files(git: Git) -> None:
     """Files that are not chosen are counted neither as shown nor as found."""
     found = search_lines(git, "^(run|abc)", regex=True, choose=lambda paths: [path for path in paths if path == "y.py"])
 
-    assert [(one.path, one.count, [line for line, _ in one.lines]) for one in found] == [("y.py", 3, [1, 2, 3])]
+    assert [(one.path, one.total, [line for line, _ in one.lines]) for one in found] == [("y.py", 3, [1, 2, 3])]
 
 
 def test_every_file_has_a_share_of_the_lines(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,9 +64,9 @@ def test_every_file_has_a_share_of_the_lines(git: Git, monkeypatch: pytest.Monke
     monkeypatch.setattr(grep, "MAX_SHOWN_LINES", 1)
     cut = search_lines(git, "run", regex=False, choose=lambda paths: ["y.py"])
 
-    assert [(one.count, len(one.lines)) for one in shared] == [(1, 1), (2, 2)]
-    assert [(one.count, len(one.lines)) for one in first] == [(1, 1), (2, 0)]
-    assert [(one.count, len(one.lines)) for one in cut] == [(2, 1)]
+    assert [(one.total, len(one.lines)) for one in shared] == [(1, 1), (2, 2)]
+    assert [(one.total, len(one.lines)) for one in first] == [(1, 1), (2, 0)]
+    assert [(one.total, len(one.lines)) for one in cut] == [(2, 1)]
 
 
 def test_nothing_found_is_no_error(git: Git) -> None:
