@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tenure.algorithms.coding.code_hits import share_room
+from tenure.algorithms.coding.code_hits import divide_room
 from tenure.repositories.errors import RepositoryUnavailable
 from tenure.repositories.git import Git, GitFailed
 from tenure.repositories.tree import MAX_TEXT_BYTES
@@ -72,7 +72,7 @@ def search_lines(
     paths = choose(tuple(counts))
     folder = git.work_tree or Path()
     searched = [path for path in paths[:MAX_SHOWN_FILES] if _is_small(folder / path)]
-    shares = dict(zip(searched, share_room([counts[path] for path in searched], MAX_SHOWN_LINES), strict=True))
+    shares = dict(zip(searched, divide_room([counts[path] for path in searched], MAX_SHOWN_LINES), strict=True))
     lines: dict[str, list[tuple[int, str]]] = {path: [] for path in paths}
     if searched:
         output = _run(git, *grep, "-n", "-m", str(MAX_SHOWN_LINES), "-e", query, "--", *searched)

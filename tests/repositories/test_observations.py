@@ -1,4 +1,4 @@
-"""What a model reads of a command: its end, its output, and of a long one the lines that matter."""
+"""Results of commands as a model reads them: end, output, and the failures of a long output.
 
 import pytest
 

@@ -293,7 +293,7 @@ class RepositoryWorkflow(RepositoryWork):
         return proof.verdict == "unproved" and (not first or bool(self.prepared.problem))
 
     def _is_verified(self) -> bool:
-        """Return whether the model stands by a change whose result it knows: the tests would end in the same way."""
+        """Return whether the tests have run with the current change: again, they would have the same result."""
         state = self.get_state()
         return bool(state.workspace.patch) and state.workspace.patch == state.proved_patch
 

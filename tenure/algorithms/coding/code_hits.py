@@ -49,7 +49,7 @@ def build_hits(action: str, found: str, entries: Iterable[str], left_out: str = 
     return ActionResult(text="\n".join((f"{action}: {found}", *lines, *notes)), summary=f"{action}: {found}")
 
 
-def share_room(sizes: Sequence[int], room: int) -> list[int]:
+def divide_room(sizes: Sequence[int], room: int) -> list[int]:
     """Return the room of each of several sizes: small ones have what they need, large ones equal parts of the rest."""
     shares = [0] * len(sizes)
     for remaining, index in zip(

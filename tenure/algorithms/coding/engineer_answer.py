@@ -177,7 +177,7 @@ class _ActionReader:
                 raise ValueError("no command follows RUN")
             return "\n".join(block[0])
         lines = self._read_statement(subject)
-        # One line ends before a paragraph of prose; a script of several lines goes on to the next action.
+        # One line ends before a paragraph of prose; a script of several lines continues up to the next action.
         while self._position < len(self._lines) and (self._peek().strip() or len(lines) > 1):
             if _find_action(self._peek()) or _FENCE.fullmatch(self._peek()):
                 break

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tenure.algorithms.coding.code_hits import share_room
+from tenure.algorithms.coding.code_hits import divide_room
 from tenure.algorithms.coding.engineer_answer import describe_action
 from tenure.algorithms.control.budget import estimate_tokens
 from tenure.algorithms.text.questions import shorten
@@ -32,7 +32,7 @@ _NUMBER: Final = re.compile(r"^(\d+)\|", re.MULTILINE)  # `12|` of a line that R
 
 def limit_results(texts: Sequence[str], limit: int = MAX_RESULT_CHARACTERS) -> tuple[str, ...]:
     """Return texts that together are within a limit: short ones as they are, the middle of long ones left out."""
-    rooms = share_room([len(text) for text in texts], limit)
+    rooms = divide_room([len(text) for text in texts], limit)
     return tuple(_leave_out_middle(text, room) for text, room in zip(texts, rooms, strict=True))
 
 
