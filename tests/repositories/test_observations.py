@@ -1,4 +1,4 @@
-"""Results of commands as a model reads them: end, output, and the failures of a long output.
+"""Results of commands as a model reads them: end, output, and the failures of a long output."""
 
 import pytest
 

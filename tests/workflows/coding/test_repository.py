@@ -199,15 +199,15 @@ async def test_actions_that_cannot_be_read_are_explained(serving: Serving) -> No
 
 async def test_each_change_has_its_own_result(serving: Serving) -> None:
     """A refused path is named under its own action, and the others say that they were not made."""
-    outside = "WRITE /tmp/try.py\n<<<<<<< CONTENT\nx\n>>>>>>> END\n"
+    outside = "WRITE /srv/try.py\n<<<<<<< CONTENT\nx\n>>>>>>> END\n"
     chat, repository = script(in_turn(FIX.replace("RUN", f"{outside}RUN"), FIX, DONE)), MemoryRepository()
     async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
         await (await stage.start(request())).result()
 
     results = chat.asked[1][1]
-    edit, write = (results.split(f'<results of="{name}">\n')[1] for name in ("edit src/a.py", "write /tmp/try.py"))
+    edit, write = (results.split(f'<results of="{name}">\n')[1] for name in ("edit src/a.py", "write /srv/try.py"))
     assert edit.startswith("Not made, because another change of the answer was refused")
-    assert write.startswith("'/tmp/try.py' is not a relative path")
+    assert write.startswith("'/srv/try.py' is not a relative path")
 
 
 async def test_three_answers_without_an_action_end_the_work(serving: Serving) -> None:
