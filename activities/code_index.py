@@ -5,7 +5,6 @@ An action that is refused is a result, so that the model reads the reason.
 
 import asyncio
 import threading
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -15,13 +14,14 @@ from temporalio import activity
 from activities.heartbeat import send_heartbeats
 from activities.workspaces import translate_repository_errors
 from tenure.algorithms.coding.code_files import is_test_path
-from tenure.algorithms.coding.code_hits import build_hits, render_line
+from tenure.algorithms.coding.code_hits import build_hits, render_numbered
+from tenure.algorithms.text.printable import escape_control_characters
 from tenure.contracts.coding.repositories import ActionResult, CodeSearchRequest, IndexReport, MapRequest, Workspace
 from tenure.files.opening import FileRefused
 from tenure.knowledge.code.search import draw_map, make_filter, search_meaning, search_symbol
 from tenure.knowledge.code.snapshot import CodeSnapshot, StateFile
 from tenure.repositories.git import Git
-from tenure.repositories.grep import MAX_SHOWN_LINES, LineSearchRefused, list_state, search_lines
+from tenure.repositories.grep import LineSearchRefused, list_state, search_lines
 from tenure.repositories.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -89,6 +89,9 @@ class CodeIndexActivities:
     def _search(self, request: CodeSearchRequest, state: _OpenState) -> ActionResult:
         code, key = self._knowledge.code, request.workspace.repository
         try:
+            chosen = make_filter(request.pattern)
+            if request.pattern and not any(chosen(path) for path, _ in list_state(state.git)):
+                raise LineSearchRefused(f"no file matches {request.pattern}")
             if request.kind == "symbol":
                 return search_symbol(state.snapshot, state.folder, request.query, request.pattern)
             if request.kind == "meaning":
@@ -107,17 +110,17 @@ def _search_lines(request: CodeSearchRequest, git: Git) -> ActionResult:
         return sorted(filter(chosen, paths), key=lambda path: (is_test_path(path), path))
 
     found = search_lines(git, request.query, regex=request.kind == "regex", choose=choose)
-    counts = Counter(hit.path for hit in found.hits)
-    left_out: list[str] = []
-    if len(counts) < found.files:
-        left_out.append(f"of the {found.files} files, {len(counts)} are shown: add a file pattern")
-    if cut := [path for path, count in counts.items() if count == MAX_SHOWN_LINES]:
-        names = ", ".join(cut[:5])
-        left_out.append(f"no more than {MAX_SHOWN_LINES} lines of a file are shown: {names} may have others")
+    entries: list[str] = []
+    for path, file_total, lines in found:
+        if lines:
+            cut = f" ({len(lines)} of its {file_total} lines)" if len(lines) < file_total else ""
+            entries += [f"{escape_control_characters(path)}{cut}", *(render_numbered(*line) for line in lines)]
+    total, shown = sum(one.total for one in found), sum(len(one.lines) for one in found)
+    cut_note = f"{shown} lines are shown; for others add `in FILE`, or use a narrower expression"
     return build_hits(
         f'search {request.kind} "{request.query[:80]}"',
-        f"{len(found.hits)} lines in {found.files} files" if found.files else "",
-        [render_line(*hit) for hit in found.hits],
-        "\n".join(left_out),
+        f"{total} lines in {len(found)} files" if found else "",
+        entries,
+        cut_note if shown < total else "",
         "Case counts; try a search by meaning, or a part of the text.",
     )

@@ -74,7 +74,7 @@ class CommandActivities:
 
     async def _record(self, request: CommandRequest, outcome: CommandOutcome) -> CommandReply:
         """Store the changes of a command, inside of its open workspace."""
-        text = show_command(request.command, outcome)
+        text = show_command(outcome)
         summary = ": ".join(filter(None, (show_outcome(outcome), _find_last_line(outcome.stdout))))
         try:
             if "folder" in outcome.limits_hit:

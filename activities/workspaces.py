@@ -29,7 +29,7 @@ from tenure.contracts.coding.repositories import (
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError, make_run_scope
 from tenure.files.file_store import FileStoreUnreachable, SharedFileRefused
 from tenure.repositories.copies import CopiedCommit
-from tenure.repositories.editing import find_syntax_errors, plan_edits, write_edits
+from tenure.repositories.editing import EditsRefused, find_syntax_errors, plan_edits, write_edits
 from tenure.repositories.errors import RepositoryRefused, RepositoryUnavailable, StateLost
 from tenure.repositories.git import GitFailed
 from tenure.repositories.locks import run_to_end
@@ -96,9 +96,10 @@ class WorkspaceActivities:
                     return await self._edit(request)
                 except (ActionRefused, RepositoryRefused) as error:
                     summary = f"refused: {str(error).splitlines()[0]}"[:_MAX_SUMMARY_CHARS]
-                    text = f"No file is changed.\n\n{error}"
-                    refused = ActionResult(text=_bound(text), summary=summary, failed=True)
-                return StepReply(workspace=request.workspace, observation=refused)
+                    refused = ActionResult(text=_bound(str(error)), summary=summary, failed=True)
+                    problems = error.problems if isinstance(error, EditsRefused) else {}
+                edits = tuple(_bound(problems[n]) if n in problems else "" for n in range(len(request.edits)))
+                return StepReply(workspace=request.workspace, observation=refused, edits=edits)
 
     async def _edit(self, request: EditRequest) -> StepReply:
         workspaces = self._workspaces
@@ -109,16 +110,13 @@ class WorkspaceActivities:
             await run_to_end(lambda: write_edits(folder, planned))
             recorded = await workspaces.record(request.workspace)
             errors = await run_to_end(lambda: find_syntax_errors(folder, (*planned.changed, *planned.created)))
-        lines = (planned.summary, *(f"Syntax error in {error}" for error in errors), *planned.excerpts)
-        summary = planned.summary[:_MAX_SUMMARY_CHARS] + (f"; {len(errors)} with a syntax error" if errors else "")
-        observation = ActionResult(text=_bound("\n\n".join(lines)), summary=summary)
-        outcomes = (
-            f"{line}; syntax error" if any(error.startswith(f"{edit.path}, line ") for error in errors) else line
+        outcomes = tuple(
+            "; ".join((line, *(f"syntax error in {one}" for one in errors if one.startswith(f"{edit.path}, line "))))
             for edit, line in zip(request.edits, planned.outcomes, strict=True)
         )
-        return StepReply(
-            workspace=recorded.workspace, observation=observation, edits=tuple(outcomes), change=recorded.change
-        )
+        summary = planned.summary[:_MAX_SUMMARY_CHARS] + (f"; {len(errors)} with a syntax error" if errors else "")
+        observation = ActionResult(text=planned.summary, summary=summary)
+        return StepReply(workspace=recorded.workspace, observation=observation, edits=outcomes, change=recorded.change)
 
     async def _copy(self, request: OpenRequest) -> CopiedCommit:
         """Copy the commit of a request from the object store, a server or this machine."""

@@ -22,6 +22,8 @@ _MAX_NAME_BYTES: Final = 255
 _NEVER: Final = re.compile(r"(?!)")  # Matches nothing.
 _ANY: Final = re.compile(r"[^/]+", re.DOTALL)  # Matches every name.
 _STAR: Final = "*"
+_BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")  # `{src,tests/a}`, the inner ones of nested braces first
+_MAX_ALTERNATIVES: Final = 200
 _CLASSES: Final = {
     "alnum": "a-zA-Z0-9",
     "alpha": "a-zA-Z",
@@ -68,6 +70,24 @@ class IgnoreRules:
         if len(patterns) > _MAX_PATTERNS:
             raise FileRefused(f"has a .gitignore with more than {_MAX_PATTERNS:,} patterns")
         self._patterns = tuple(reversed(patterns))
+
+    @classmethod
+    def from_glob(cls, pattern: str) -> "IgnoreRules":
+        """Parse a pattern with alternatives, such as `{src,tests}/**/*.py`.
+
+        Raises:
+            FileRefused: it is too long, or has too many alternatives.
+        """
+        patterns = [pattern.strip().removeprefix("./")]
+        while any(matches := [_BRACES.search(text) for text in patterns]):
+            patterns = [
+                f"{text[: match.start()]}{alternative}{text[match.end() :]}" if match else text
+                for text, match in zip(patterns, matches, strict=True)
+                for alternative in (match[1].split(",") if match else ("",))
+            ]
+            if len(patterns) > _MAX_ALTERNATIVES:
+                raise FileRefused(f"is a pattern with more than {_MAX_ALTERNATIVES} alternatives")
+        return cls("\n".join(patterns).encode("utf-8", "surrogateescape"))
 
     def decide(self, names: Sequence[str], *, is_folder: bool) -> bool | None:
         """Return whether the entry at a path relative to the file is excluded, or None if no pattern matches it."""

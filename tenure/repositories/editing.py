@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -38,7 +38,7 @@ _MAX_COMPARED_LINES: Final = 5_000
 _MIN_SIMILARITY: Final = 0.6
 """Similarity from which a line is shown as the one that may be meant; `return a + b` and `return a - b` have 0.92."""
 _NUMBERED: Final = re.compile(r"^ *\d+\|", re.MULTILINE)
-"""Beginning of a line as this program shows it, such as `   12|`."""
+"""Beginning of a line as this program shows it, such as `12|`."""
 _SYNTAX_SECONDS: Final = 20.0
 _CHECK: Final = """
 import sys, warnings
@@ -55,6 +55,18 @@ for name in sys.argv[1:]:
 """Program that checks the syntax of files without executing them, in a process that they may crash."""
 
 
+class EditsRefused(ActionRefused):
+    """Edits that do not fit; the message has all reasons.
+
+    Args:
+        problems: reasons, by the index of the edit.
+    """
+
+    def __init__(self, problems: Mapping[int, str]) -> None:
+        super().__init__("\n\n".join(problems.values()))
+        self.problems = problems
+
+
 @dataclass
 class PlannedEdits:
     """Changes that fit."""
@@ -64,7 +76,6 @@ class PlannedEdits:
     changed: list[str] = field(default_factory=list)
     created: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
-    excerpts: list[str] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
     """Changed lines of each edit, such as `lines 10-12, +3 -1`."""
 
@@ -84,19 +95,20 @@ def plan_edits(git: Git, folder: Path, edits: Sequence[FileEdit]) -> PlannedEdit
         edits: changes.
 
     Raises:
-        ActionRefused: a change does not fit.
+        EditsRefused: a change does not fit.
     """
     planned: dict[str, SourceText | None] = {}
     result = PlannedEdits()
-    problems = []
-    for edit in edits:
+    problems: dict[int, str] = {}
+    for number, edit in enumerate(edits):
         try:
             _plan(folder, edit, planned, result)
         except ActionRefused as error:
-            problems.append(str(error))
+            problems[number] = str(error)
+    last = {edit.path: number for number, edit in enumerate(edits)}
     new = [name for name, text in planned.items() if text is not None and not (folder / name).exists()]
-    ignored = list_ignored(git, new) if new else []
-    problems += [f"{name} is left out of patches by the ignore rules of the repository" for name in ignored]
+    for name in list_ignored(git, new) if new else ():
+        problems[last[name]] = f"{name} is left out of patches by the ignore rules of the repository"
     for name, text in planned.items():
         try:
             if text is not None:
@@ -104,9 +116,9 @@ def plan_edits(git: Git, folder: Path, edits: Sequence[FileEdit]) -> PlannedEdit
             elif (folder / name).exists():  # and not only written and deleted again by these edits
                 result.contents[name] = None
         except ActionRefused as error:
-            problems.append(f"{name}: {error}")
+            problems[last[name]] = f"{name}: {error}"
     if problems:
-        raise ActionRefused("\n\n".join(problems))
+        raise EditsRefused(problems)
     return result
 
 
@@ -182,7 +194,7 @@ def _plan(folder: Path, edit: FileEdit, planned: dict[str, SourceText | None], r
     before = text = current or read_text(folder, name)
     places = []
     for replacement in edit.replacements:
-        text, lines = _replace(name, text, replacement, result)
+        text, lines = _replace(name, text, replacement)
         places.append(lines)
     planned[name] = text
     noun = "line" if len(places) == 1 and "-" not in places[0] else "lines"
@@ -199,7 +211,7 @@ def _check_place(folder: Path, path: Path, name: str) -> None:
             raise ActionRefused(f"{name} cannot exist: {above.relative_to(folder)} is a file")
 
 
-def _replace(name: str, text: SourceText, replacement: Replacement, result: PlannedEdits) -> tuple[SourceText, str]:
+def _replace(name: str, text: SourceText, replacement: Replacement) -> tuple[SourceText, str]:
     """Return a text with one replacement, and the numbers of its new lines."""
     search, new = (part.replace("\r\n", "\n") for part in (replacement.search, replacement.replace))
     _check_text(name, new)
@@ -213,7 +225,6 @@ def _replace(name: str, text: SourceText, replacement: Replacement, result: Plan
     changed = text.replace(starts[0], starts[0] + len(search), new)
     first = changed.count_lines_before(starts[0])
     last = changed.count_lines_before(starts[0] + len(new))
-    result.excerpts.append(f"{name} is now:\n{_excerpt(changed, first, last)}")
     # The end of `new` is the beginning of the next line if it ends with a line feed.
     end = max(first, last - new.endswith("\n"))
     return changed, f"{first + 1}-{end + 1}" if end > first else f"{first + 1}"
@@ -250,11 +261,21 @@ def _explain(name: str, text: SourceText, search: str, starts: Sequence[int]) ->
     if near and any(searched):
         excerpts = "\n\n".join(_excerpt(text, at, at + len(searched) - 1, 0) for at in near[:_MAX_MATCHES])
         return f"{name}: the lines to replace do not occur; they differ in white space from these:\n{excerpts}"
+    if partial := [at for at in range(len(squeezed) - len(searched) + 1) if _is_part(searched, squeezed[at:])]:
+        excerpts = "\n\n".join(_excerpt(text, at, at + len(searched) - 1, 0) for at in partial[:_MAX_MATCHES])
+        return f"{name}: the lines to replace are incomplete; give whole lines, which are:\n{excerpts}"
     message = f"{name}: the lines to replace do not occur"
     similar = _find_similar(squeezed, searched)
     if similar is None:
         return message
     return f"{message}; the most similar ones are:\n{_excerpt(text, similar, similar + len(searched) - 1)}"
+
+
+def _is_part(searched: Sequence[str], lines: Sequence[str]) -> bool:
+    """Return whether each wanted line is a part of the line at its place, as `def f(a` of `def f(a, b):`."""
+    return any(searched) and all(
+        part in line and bool(part) == bool(line) for part, line in zip(searched, lines, strict=False)
+    )
 
 
 def _find_similar(lines: Sequence[str], searched: Sequence[str]) -> int | None:

@@ -5,38 +5,39 @@ expression of a stranger cannot hold this process.
 """
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tenure.algorithms.coding.code_hits import divide_room
 from tenure.repositories.errors import RepositoryUnavailable
-from tenure.repositories.git import Git, GitFailed, split_records
+from tenure.repositories.git import Git, GitFailed
 from tenure.repositories.tree import MAX_TEXT_BYTES
 
 MAX_SECONDS: Final = 20.0
 """Time of one search; 5,000 files take less than a second."""
-MAX_SHOWN_FILES: Final = 60
-MAX_SHOWN_LINES: Final = 10
-"""Lines of one file that are shown."""
+MAX_SHOWN_FILES: Final = 30
+MAX_SHOWN_LINES: Final = 40
+"""Lines of a search that are shown, of each file an equal share: of 27 recorded searches three found more, and twelve
+more than ten in one file."""
+# Records of `-z`: path, NUL, number of lines; and path, NUL, number of a line, NUL, the line
+_COUNT: Final = re.compile(rb"([^\0]+)\0(\d+)\n")
+_LINE: Final = re.compile(rb"([^\0]+)\0(\d+)\0([^\n]*)\n?")
 
 
 class LineSearchRefused(Exception):
     """An expression that cannot be searched for; the message says why."""
 
 
-class LineHit(NamedTuple):
-    """A line that matches."""
+class FoundLines(NamedTuple):
+    """Lines of a file that match."""
 
     path: str
-    line: int
-    text: str
-
-
-class FoundLines(NamedTuple):
-    """Lines that match, and the number of files with such lines."""
-
-    hits: tuple[LineHit, ...]
-    files: int
+    total: int
+    """Number of its lines that match."""
+    lines: tuple[tuple[int, str], ...]
+    """Numbers and texts of the first ones, as many as are shown; empty for a file behind those."""
 
 
 def list_state(git: Git) -> list[tuple[str, str]]:
@@ -49,7 +50,9 @@ def list_state(git: Git) -> list[tuple[str, str]]:
     return files
 
 
-def search_lines(git: Git, query: str, *, regex: bool, choose: Callable[[Sequence[str]], Sequence[str]]) -> FoundLines:
+def search_lines(
+    git: Git, query: str, *, regex: bool, choose: Callable[[Sequence[str]], Sequence[str]]
+) -> tuple[FoundLines, ...]:
     """Return the lines of the files of a workspace that contain a text or match an extended regular expression.
 
     Args:
@@ -65,13 +68,19 @@ def search_lines(git: Git, query: str, *, regex: bool, choose: Callable[[Sequenc
         raise LineSearchRefused("a search is for text within a line: search for one of the lines")
     # `-I` leaves binary files out, `-z` ends names with NUL, and `--full-name` counts them from the top folder.
     grep = ("grep", "--no-color", "-I", "-z", "-E" if regex else "-F", "--full-name")
-    paths = choose(split_records(_run(git, *grep, "-l", "-e", query)))
+    counts = {os.fsdecode(path): int(count) for path, count in _COUNT.findall(_run(git, *grep, "-c", "-e", query))}
+    paths = choose(tuple(counts))
     folder = git.work_tree or Path()
     searched = [path for path in paths[:MAX_SHOWN_FILES] if _is_small(folder / path)]
-    if not searched:
-        return FoundLines((), len(paths))
-    output = _run(git, *grep, "-n", "-m", str(MAX_SHOWN_LINES), "-e", query, "--", *searched)
-    return FoundLines(tuple(_parse(output)), len(paths))
+    shares = dict(zip(searched, divide_room([counts[path] for path in searched], MAX_SHOWN_LINES), strict=True))
+    lines: dict[str, list[tuple[int, str]]] = {path: [] for path in paths}
+    if searched:
+        output = _run(git, *grep, "-n", "-m", str(MAX_SHOWN_LINES), "-e", query, "--", *searched)
+        for name, number, text in _LINE.findall(output):
+            path = os.fsdecode(name)
+            if len(lines[path]) < shares[path]:
+                lines[path].append((int(number), text.decode("utf-8", "replace")))
+    return tuple(FoundLines(path, counts[path], tuple(lines[path])) for path in paths)
 
 
 def _run(git: Git, *command: str) -> bytes:
@@ -83,20 +92,6 @@ def _run(git: Git, *command: str) -> bytes:
         if not error.output.strip():
             return b""  # Git fails without a word if nothing matches
         raise LineSearchRefused(f"no valid expression: {error.complaint}") from error
-
-
-def _parse(output: bytes) -> list[LineHit]:
-    """Return the records of an output: path and number, each ended by NUL, and the line."""
-    hits, at = [], 0
-    while at < len(output):
-        path_end = output.index(b"\0", at)
-        number_end = output.index(b"\0", path_end + 1)
-        line_end = output.find(b"\n", number_end)
-        line_end = len(output) if line_end < 0 else line_end
-        text = output[number_end + 1 : line_end].decode("utf-8", "replace")
-        hits.append(LineHit(os.fsdecode(output[at:path_end]), int(output[path_end + 1 : number_end]), text))
-        at = line_end + 1
-    return hits
 
 
 def _is_small(path: Path) -> bool:

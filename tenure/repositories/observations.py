@@ -18,6 +18,13 @@ NETWORK_ERROR: Final = re.compile(
 """Error of a command that finds no network: of Python, pip, Node (`getaddrinfo EAI_AGAIN registry…`), Go (`dial tcp:
 lookup …: no such host`), uv (`the network was disabled`), curl and Git."""
 
+# `E   assert 1 == 2`, `FAILED tests/test_a.py::test_b`, `a.py:12: ValueError`, `a.c:3:1: error: …`, `ValueError: x`,
+# `--- FAIL: TestA`, `not ok 3`, `___ test_b ___`, `thread 'a' panicked`; not `a.py:12:    x = Error()` of a search
+_FAILURE: Final = re.compile(
+    r"E  |FAILED|ERROR|FAIL\b|--- FAIL|not ok|_{3,} .* _{3,}$|thread .* panicked"
+    r"|(?:\S+:\d+: )?\w*(?:Error|Exception)\b|\S+:\d+: error"
+)
+
 # Names of `CommandOutcome.limits_hit`, in words for the model
 _LIMITS: Final = {
     "wall": "the time was over",
@@ -49,17 +56,27 @@ def show_end(text: str) -> str:
 
 
 def bound_text(text: str, max_chars: int = MAX_OBSERVATION_CHARS) -> str:
-    """Return beginning and end of a text, with the number of characters that are left out between them."""
+    """Return beginning and end of a text, and between them the lines that report failures, as far as there is room."""
     if len(text) <= max_chars:
         return text
-    head = max_chars // 3
-    tail = max_chars - head - 60
-    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:]}"
+    part = max_chars // 3
+    head, tail = text[:part].rpartition("\n")[0] or text[:part], text[-part:].partition("\n")[2] or text[-part:]
+    middle = text[len(head) : len(text) - len(tail)]
+    room = max_chars - len(head) - len(tail) - 200
+    kept: list[str] = []
+    for line in filter(_FAILURE.match, middle.splitlines()):
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    but = ", of which these report failures:" if kept else ""
+    note = f"[… {len(middle):,} characters left out{but} …]"
+    return "\n".join((head, note, *kept, *(["[…]"] if kept else []), tail))
 
 
-def show_command(command: str, outcome: CommandOutcome) -> str:
-    """Return a command with its end and its output."""
-    parts = [f"$ {command}", f"({show_outcome(outcome)}, {outcome.seconds:.1f} s)"]
+def show_command(outcome: CommandOutcome) -> str:
+    """Return the end of a command and its output."""
+    parts = [f"({show_outcome(outcome)}, {outcome.seconds:.1f} s)"]
     for name, text in (("", outcome.stdout), ("stderr:\n", outcome.stderr)):
         if text.strip():
             parts.append(f"{name}{text.rstrip()}")

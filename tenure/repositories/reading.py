@@ -14,7 +14,7 @@ from tenure.repositories.source_text import number_lines, read_text
 _MAX_LINE_CHARS: Final = 1_000
 """Length from which a line is cut; longer ones are generated."""
 # Signs of a pattern such as `src/**/*.py`; without one it names a folder
-_GLOB: Final = frozenset("*?[")
+_GLOB: Final = frozenset("*?[{")
 
 
 def show_lines(folder: Path, name: str, first: int, last: int | None) -> ActionResult:
@@ -86,7 +86,7 @@ def match_paths(paths: Sequence[str], pattern: str) -> list[str]:
     Raises:
         FileRefused: the pattern is too long.
     """
-    rules = IgnoreRules(pattern.encode("utf-8", "surrogateescape"))
+    rules = IgnoreRules.from_glob(pattern)
     return [path for path in paths if rules.decide(path.split("/"), is_folder=False)]
 
 

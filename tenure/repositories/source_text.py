@@ -146,7 +146,7 @@ def is_file(path: Path) -> bool:
 
 def number_lines(lines: tuple[str, ...] | list[str], first: int) -> str:
     """Return lines with their numbers."""
-    return "\n".join(f"{number:>5}|{line}" for number, line in enumerate(lines, first))
+    return "\n".join(f"{number}|{line}" for number, line in enumerate(lines, first))
 
 
 def _find_newlines(text: str, start: int) -> tuple[int, ...]:

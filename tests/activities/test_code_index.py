@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from temporalio.testing import ActivityEnvironment
@@ -55,7 +56,7 @@ async def test_searches_read_the_files_of_their_own_state(
     second = await run(activities.index_repository, edited)
     assert (first.files, first.indexed, second.indexed) == (3, 3, 0)
     assert "definition src/basket.py:1: function total_price" in await find(workspace, "symbol", "total_price")
-    assert "src/basket.py:1: def whole_sum(items):" in await find(edited, "text", "def whole_sum(")
+    assert "src/basket.py\n1: def whole_sum(items):" in await find(edited, "text", "def whole_sum(")
     assert "nothing found" in await find(workspace, "text", "def whole_sum(")
     assert "src/basket.py" in await find(edited, "meaning", "sum of the items")
 
@@ -68,21 +69,35 @@ async def test_lines_of_tests_come_last(knowledge: KnowledgeBase, workspaces: Wo
     python = await run(activities.search_code, request.model_copy(update={"pattern": "tests/**"}))
 
     assert found[0] == 'search regex "total_price[(].*[)]": 3 lines in 3 files'
-    assert [line.split(":")[0] for line in found[1:]] == ["src/basket.py", "src/pay.py", "tests/test_basket.py"]
-    assert len(python.text.splitlines()) == 2
+    assert found[1::2] == ["src/basket.py", "src/pay.py", "tests/test_basket.py"]
+    assert len(python.text.splitlines()) == 3
+
+
+@pytest.mark.parametrize("kind", ["regex", "meaning", "symbol"])
+async def test_a_pattern_without_files_is_named(
+    kind: Literal["regex", "meaning", "symbol"], knowledge: KnowledgeBase, workspaces: Workspaces, workspace: Workspace
+) -> None:
+    """A search in no file at all differs from one without a result, and braces have alternatives."""
+    activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
+    request = CodeSearchRequest(workspace=workspace, kind=kind, query="total_price", pattern="{lib,docs}/**")
+    refused = await run(activities.search_code, request)
+    found = await run(activities.search_code, request.model_copy(update={"pattern": "{lib,src}/**/*.{md,py}"}))
+
+    assert refused.failed and "no file matches {lib,docs}/**" in refused.text
+    assert not found.failed and "src/basket.py" in found.text
 
 
 async def test_lines_keep_their_indentation_and_say_what_is_left_out(
     tmp_path: Path, knowledge: KnowledgeBase, workspaces: Workspaces
 ) -> None:
-    """A line can be copied into an edit, and a file with more lines than are shown is named."""
-    path = make_repository(tmp_path / "many", {"a.py": "def f():\n" + "    total += 1\n" * 12, "b.py": "total = 0\n"})
+    """A line can be copied into an edit, and a file with more lines than are shown says so."""
+    path = make_repository(tmp_path / "many", {"a.py": "def f():\n" + "    total += 1\n" * 70, "b.py": "total = 0\n"})
     workspace = await start_work(workspaces, path)
     activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
     lines = (await run(activities.search_code, CodeSearchRequest(workspace=workspace, kind="text", query="total"))).text
 
-    assert "a.py:2:     total += 1\n" in lines
-    assert lines.endswith("no more than 10 lines of a file are shown: a.py may have others")
+    assert "\na.py (39 of its 70 lines)\n2:     total += 1\n" in lines
+    assert lines.endswith("40 lines are shown; for others add `in FILE`, or use a narrower expression")
 
 
 async def test_invalid_expression_is_a_result(

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tenure.files.ignore_rules import IgnoreRules
+from tenure.files.opening import FileRefused
 from tests.support.tiers import slow
 
 _PATHS = (
@@ -137,3 +138,25 @@ def test_names_that_are_no_text_are_matched() -> None:
 
     assert rules.decide([os.fsdecode(b"a\xff.md")], is_folder=False)
     assert rules.decide([os.fsdecode(b"a\xfe.md")], is_folder=False) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [
+        ("{a,b}/*.py", ["a/x.py", "b/x.py"]),
+        ("./{a,c/{d,e}}/*.{py,md}", ["a/x.py", "c/d/x.md", "c/e/x.py"]),
+        ("{a}", []),
+    ],
+)
+def test_a_glob_has_alternatives_in_braces(pattern: str, matched: list[str]) -> None:
+    """Braces with a comma are alternatives, also nested and repeated; others are characters."""
+    paths = ["a/x.py", "b/x.py", "c/d/x.md", "c/e/x.py", "c/x.py"]
+    rules = IgnoreRules.from_glob(pattern)
+
+    assert [path for path in paths if rules.decide(path.split("/"), is_folder=False)] == matched
+
+
+def test_a_glob_with_too_many_alternatives_is_refused() -> None:
+    """Alternatives multiply, so that a short pattern could take all memory."""
+    with pytest.raises(FileRefused, match="more than 200 alternatives"):
+        IgnoreRules.from_glob("{a,b}" * 30)

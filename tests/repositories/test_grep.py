@@ -7,7 +7,7 @@ import pytest
 
 from tenure.repositories import grep
 from tenure.repositories.git import Git, initialize
-from tenure.repositories.grep import LineHit, LineSearchRefused, list_state, search_lines
+from tenure.repositories.grep import FoundLines, LineSearchRefused, list_state, search_lines
 
 
 @pytest.fixture
@@ -44,21 +44,34 @@ def test_text_is_found_with_its_lines(git: Git) -> None:
     """A text is literal, and names with colons and spaces are intact."""
     found = search_lines(git, "a.c", regex=False, choose=keep)
 
-    assert found.hits == (LineHit("a b/x:1.py", 2, "    return 'a.c'"),)
-    assert search_lines(git, "run()", regex=False, choose=keep).files == 2
+    assert found == (FoundLines("a b/x:1.py", 1, ((2, "    return 'a.c'"),)),)
+    assert len(search_lines(git, "run()", regex=False, choose=keep)) == 2
 
 
 def test_expression_is_found_in_chosen_files(git: Git) -> None:
     """Files that are not chosen are counted neither as shown nor as found."""
     found = search_lines(git, "^(run|abc)", regex=True, choose=lambda paths: [path for path in paths if path == "y.py"])
 
-    assert [(hit.path, hit.line) for hit in found.hits] == [("y.py", 1), ("y.py", 2), ("y.py", 3)]
-    assert found.files == 1
+    assert [(one.path, one.total, [line for line, _ in one.lines]) for one in found] == [("y.py", 3, [1, 2, 3])]
+
+
+def test_every_file_has_a_share_of_the_lines(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files with few lines leave their room to others; the numbers of all lines and files are known."""
+    monkeypatch.setattr(grep, "MAX_SHOWN_LINES", 3)
+    shared = search_lines(git, "run", regex=False, choose=keep)
+    monkeypatch.setattr(grep, "MAX_SHOWN_FILES", 1)
+    first = search_lines(git, "run", regex=False, choose=keep)
+    monkeypatch.setattr(grep, "MAX_SHOWN_LINES", 1)
+    cut = search_lines(git, "run", regex=False, choose=lambda paths: ["y.py"])
+
+    assert [(one.total, len(one.lines)) for one in shared] == [(1, 1), (2, 2)]
+    assert [(one.total, len(one.lines)) for one in first] == [(1, 1), (2, 0)]
+    assert [(one.total, len(one.lines)) for one in cut] == [(2, 1)]
 
 
 def test_nothing_found_is_no_error(git: Git) -> None:
     """A search without a match returns nothing."""
-    assert search_lines(git, "absent", regex=True, choose=keep).files == 0
+    assert search_lines(git, "absent", regex=True, choose=keep) == ()
 
 
 @pytest.mark.parametrize("query", ["(", "a\nb", "[z-a]"])
@@ -70,7 +83,7 @@ def test_invalid_expression_is_refused(git: Git, query: str) -> None:
 
 def test_option_as_a_query_is_text(git: Git) -> None:
     """A query that looks like an option of Git is searched for."""
-    assert search_lines(git, "--open-files-in-pager=touch x", regex=False, choose=keep).files == 0
+    assert search_lines(git, "--open-files-in-pager=touch x", regex=False, choose=keep) == ()
 
 
 def test_slow_expression_is_ended(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:

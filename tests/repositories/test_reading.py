@@ -26,7 +26,7 @@ def test_lines_have_their_numbers(folder: Path) -> None:
     """The head says which lines are shown of how many."""
     (folder / "a.py").write_bytes(b"one\r\n\ttwo\r\nthree")
     shown = show_lines(folder, "a.py", 2, 9)
-    assert shown.text == "a.py, lines 2–3 of 3\n    2|\ttwo\n    3|three"
+    assert shown.text == "a.py, lines 2–3 of 3\n2|\ttwo\n3|three"
     assert shown.summary == "read a.py:2–3"
 
 

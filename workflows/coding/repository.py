@@ -38,6 +38,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding.engineer_answer import describe_action
     from tenure.algorithms.coding.engineer_news import describe_proof, summarize_proof
     from tenure.algorithms.control.budget import describe_limit
+    from tenure.algorithms.text.questions import shorten
     from tenure.contracts.coding.engineering import (
         ConversationTurn,
         RepositoryRequest,
@@ -62,10 +63,15 @@ SWE-bench Verified in fewer than 60 (its own limit is 250)."""
 MAX_EMPTY_ANSWERS = 3
 """Answers without a readable action in a row that end the work."""
 
+MAX_LABEL_CHARACTERS = 60
+"""Length of the action before its result: the results have the order of the answer, which has the whole action."""
+
 MAX_PASSAGES = 12
 """Passages of documents that the model receives."""
 
 NO_MODEL = "Ended because no change was made: no model has answered, and a search without one has found no edit."
+
+KEPT_FAILING = "Ended because the model has kept a change with which tests fail."
 
 
 @workflow.defn
@@ -145,7 +151,9 @@ class RepositoryWorkflow(RepositoryWork):
                 reason = reason or self._stop_reason() or NO_MODEL
                 break
             is_done = await self._act(answer)
-            if is_done and await self._verify() and await self._approve_patch():
+            if is_done and (self._is_verified() or await self._verify()) and await self._approve_patch():
+                if (proof := self.get_state().proof) and proof.verdict in ("failed", "regressed"):
+                    self.end_reason = KEPT_FAILING
                 return
             await self._continue_as_new_if_long()
         self.end_reason = reason
@@ -284,6 +292,11 @@ class RepositoryWorkflow(RepositoryWork):
         # Another test is requested once; the model may know that none can show it.
         return proof.verdict == "unproved" and (not first or bool(self.prepared.problem))
 
+    def _is_verified(self) -> bool:
+        """Return whether the tests have run with the current change: again, they would have the same result."""
+        state = self.get_state()
+        return bool(state.workspace.patch) and state.workspace.patch == state.proved_patch
+
     async def _hand_over(self) -> None:
         """Build the patch of the last state, and remove the files of the work."""
         if self.state is None:
@@ -325,6 +338,7 @@ class RepositoryWorkflow(RepositoryWork):
             return True
         progress = self.get_state().progress
         what = f"{len(progress.files)} file(s), +{progress.added} -{progress.removed}: {', '.join(progress.files[:10])}"
+        what += f" ({progress.after})" if progress.after else ""
         reply = await request_approval(self, f"Is this change right? {what}", "the patch is delivered")
         if reply.text:
             self._tell(f"The person objects to the change: {reply.text}")
@@ -375,7 +389,7 @@ class RepositoryWorkflow(RepositoryWork):
         state = self.get_state()
         texts = conversation.limit_results([one.result.text for one in outcomes])
         results = [
-            render_results("results", text, describe_action(one.action))
+            render_results("results", text, shorten(describe_action(one.action), MAX_LABEL_CHARACTERS))
             for one, text in zip(outcomes, texts, strict=True)
             if text or one.result.failed
         ]

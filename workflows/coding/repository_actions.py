@@ -42,6 +42,7 @@ READING: tuple[EngineerActionKind, ...] = (*SEARCHES, "read", "list")
 CHANGING: tuple[EngineerActionKind, ...] = ("edit", "write", "delete")
 
 _NOT_DONE = "Not carried out, because an earlier action of the answer failed."
+_OTHER_REFUSED = "Not made, because another change of the answer was refused: all are made, or none."
 _DONE_STAYS = "If that was expected, send DONE alone: its text is kept."
 _NOTHING_RUNS = "Commands cannot be run here: {}. Continue by reading alone."
 
@@ -131,23 +132,29 @@ class ActionRunner:
     async def _change(self, actions: Sequence[EngineerAction]) -> list[ActionOutcome]:
         """Make the changes of neighbouring actions together: all of them, or none."""
         summary = "; ".join(map(describe_action, actions))
-        patch = ""
-        edits: tuple[str, ...] = ()
+        edits: list[FileEdit] = []
+        problems: list[str] = []
+        for action in actions:
+            try:
+                edits.append(_build_edit(action))
+                problems.append("")
+            except ValidationError as error:
+                problems.append(_explain(error).text)
+        if any(problems):
+            return _refuse(actions, problems)
         try:
-            request = EditRequest(workspace=self.workspace, edits=tuple(map(_build_edit, actions)))
+            request = EditRequest(workspace=self.workspace, edits=tuple(edits))
             reply: StepReply = await self._clients.execute_activity(
                 WorkspaceActivities.edit_files, request, summary=summary
             )
-        except (ValidationError, ActivityError) as error:
-            result = _explain(error)
-        else:
-            result, patch, edits = reply.observation, reply.workspace.patch, reply.edits
-            self._take(reply)
-        # The text is that of all of them and shown once; a refusal has one summary as well.
-        summaries = edits or (result.summary,) * len(actions)
+        except ActivityError as error:
+            return _refuse(actions, [_explain(error).text] * len(actions))
+        if reply.observation.failed:
+            return _refuse(actions, reply.edits if any(reply.edits) else [reply.observation.text] * len(actions))
+        self._take(reply)
         return [
-            ActionOutcome(one, result.model_copy(update={"summary": line} | ({"text": ""} if n else {})), patch)
-            for n, (one, line) in enumerate(zip(actions, summaries, strict=True))
+            ActionOutcome(one, ActionResult(text=line, summary=line), reply.workspace.patch)
+            for one, line in zip(actions, reply.edits, strict=True)
         ]
 
     async def _act(self, action: EngineerAction, *, keeps_changes: bool) -> ActionOutcome:
@@ -205,6 +212,15 @@ def _skip(action: EngineerAction) -> ActionResult:
     """Return the result of an action behind one that failed."""
     has_text = action.kind == "done" and (action.cause or action.change)
     return _fail(f"{_NOT_DONE} {_DONE_STAYS}" if has_text else _NOT_DONE, "not carried out")
+
+
+def _refuse(actions: Sequence[EngineerAction], problems: Sequence[str]) -> list[ActionOutcome]:
+    """Return the results of changes of which none is made; a problem is empty if only others have one."""
+    results = [
+        _fail(text, f"refused: {text.splitlines()[0]}") if text else _fail(_OTHER_REFUSED, "not made")
+        for text in problems
+    ]
+    return [ActionOutcome(one, result) for one, result in zip(actions, results, strict=True)]
 
 
 def _explain(error: ValidationError | ActivityError) -> ActionResult:

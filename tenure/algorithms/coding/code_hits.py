@@ -13,9 +13,14 @@ _NOTE_CHARACTERS: Final = 300
 
 def render_line(path: str, line: int, text: str) -> str:
     """Return a line of code with its place and indentation, bounded and without characters that act on a terminal."""
+    return f"{escape_control_characters(path)}:{render_numbered(line, text)}"
+
+
+def render_numbered(line: int, text: str) -> str:
+    """Return a line of code with its number and indentation, in the same way."""
     text = " ".join(text.split()) if len(text) > MAX_LINE_CHARACTERS else text.rstrip()
     cut = text if len(text) <= MAX_LINE_CHARACTERS else f"{text[:MAX_LINE_CHARACTERS]}…"
-    return escape_control_characters(f"{path}:{line}: {cut}")
+    return escape_control_characters(f"{line}: {cut}")
 
 
 def build_hits(action: str, found: str, entries: Iterable[str], left_out: str = "", advice: str = "") -> ActionResult:
@@ -42,3 +47,14 @@ def build_hits(action: str, found: str, entries: Iterable[str], left_out: str = 
     notes = [f"{hidden} more results did not fit: use a narrower query or a file pattern"] if hidden else []
     notes += [left_out] if left_out else []
     return ActionResult(text="\n".join((f"{action}: {found}", *lines, *notes)), summary=f"{action}: {found}")
+
+
+def divide_room(sizes: Sequence[int], room: int) -> list[int]:
+    """Return the room of each of several sizes: small ones have what they need, large ones equal parts of the rest."""
+    shares = [0] * len(sizes)
+    for remaining, index in zip(
+        range(len(sizes), 0, -1), sorted(range(len(sizes)), key=sizes.__getitem__), strict=True
+    ):
+        shares[index] = min(sizes[index], room // remaining)
+        room -= shares[index]
+    return shares

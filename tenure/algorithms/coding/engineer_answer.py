@@ -41,8 +41,8 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})[\w+.-]*\s*")
 _RANGE = re.compile(r"(.+?)(?::|,?\s+(?:lines?\s+)?L?)(\d{1,7})(?:\s*(?:-|to|,|:)\s*L?(\d{1,7})?)?\s*")
 # "def parse in src/**/*.py": the last word has a slash, a star or a dot, so it is a pattern of files.
 _IN_FILES = re.compile(r"(.+?)\s+in\s+(\S*[*/.]\S*)")
-# "cat > a.py <<'EOF'", "python - <<EOF"
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+# "cat > a.py <<'EOF'", "python - <<EOF"; not "cat <<< word"
+_HEREDOC = re.compile(r"(?<!<)<<-?\s*(['\"]?)(\w+)\1")
 # `CAUSE: …`, `- **CHANGE:** …`
 _LABEL = re.compile(r"\s{0,3}(?:[-*]\s+)?\*{0,2}(CAUSE|CHANGE|MESSAGE|LESSON)\*{0,2}:\*{0,2}\s*(.*)")
 
@@ -170,14 +170,25 @@ class _ActionReader:
         raise ValueError("the content of WRITE has no end")
 
     def _read_command(self, subject: str) -> str:
-        """Return a command: its line with the lines of a here-document, or else a block."""
+        """Return a command: its line with those that follow without a blank line, or else a block."""
         if not subject:
             block = self._read_block()
             if block is None or not "".join(block[0]).strip():
                 raise ValueError("no command follows RUN")
             return "\n".join(block[0])
-        lines = [subject, *self._read_continuation(subject)]
-        for _, word in _HEREDOC.findall(subject):
+        lines = self._read_statement(subject)
+        # One line ends before a paragraph of prose; a script of several lines continues up to the next action.
+        while self._position < len(self._lines) and (self._peek().strip() or len(lines) > 1):
+            if _find_action(self._peek()) or _FENCE.fullmatch(self._peek()):
+                break
+            self._position += 1
+            lines += self._read_statement(self._lines[self._position - 1])
+        return "\n".join(lines).rstrip()
+
+    def _read_statement(self, line: str) -> list[str]:
+        """Return a line of a command with the lines that it needs: of an open quote, or of here-documents."""
+        lines = [line, *self._read_continuation(line)]
+        for _, word in _HEREDOC.findall("\n".join(lines)):
             while self._position < len(self._lines):
                 lines.append(self._lines[self._position])
                 self._position += 1
@@ -185,7 +196,7 @@ class _ActionReader:
                     break
             else:
                 raise ValueError(f"the here-document of RUN has no end line {word}")
-        return "\n".join(lines)
+        return lines
 
     def _read_continuation(self, subject: str) -> list[str]:
         """Return the lines that complete a command with an open quote or a backslash at its end."""

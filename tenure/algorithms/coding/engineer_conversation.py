@@ -4,9 +4,11 @@ The conversation only grows at its end, so that a provider charges little for wh
 all of it again, so that at some length a summary is cheaper, although the next answer then pays for the new beginning.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
+from tenure.algorithms.coding.code_hits import divide_room
 from tenure.algorithms.coding.engineer_answer import describe_action
 from tenure.algorithms.control.budget import estimate_tokens
 from tenure.algorithms.text.questions import shorten
@@ -25,16 +27,13 @@ MAX_RESULT_CHARACTERS: Final = 16_000
 
 MAX_THOUGHT_IN_SUMMARY: Final = 300
 
+_NUMBER: Final = re.compile(r"^(\d+)\|", re.MULTILINE)  # `12|` of a line that READ shows
+
 
 def limit_results(texts: Sequence[str], limit: int = MAX_RESULT_CHARACTERS) -> tuple[str, ...]:
     """Return texts that together are within a limit: short ones as they are, the middle of long ones left out."""
-    left, allowed = limit, dict[int, int]()
-    for remaining_texts, index in zip(
-        range(len(texts), 0, -1), sorted(range(len(texts)), key=lambda n: len(texts[n])), strict=True
-    ):
-        allowed[index] = min(len(texts[index]), left // remaining_texts)
-        left -= allowed[index]
-    return tuple(_leave_out_middle(text, allowed[n]) for n, text in enumerate(texts))
+    rooms = divide_room([len(text) for text in texts], limit)
+    return tuple(_leave_out_middle(text, room) for text, room in zip(texts, rooms, strict=True))
 
 
 def _leave_out_middle(text: str, limit: int) -> str:
@@ -44,8 +43,12 @@ def _leave_out_middle(text: str, limit: int) -> str:
     # The beginning of a file or a search matters most, and the end of what a command prints.
     head = text[: limit * 2 // 3].rpartition("\n")[0] or text[: limit * 2 // 3]
     tail = text[len(text) - limit // 3 :].partition("\n")[2]
-    left_out = len(text) - len(head) - len(tail)
-    return f"{head}\n[{left_out:,} characters left out: ask for less, or for these lines]\n{tail}"
+    above, below = _NUMBER.findall(head), _NUMBER.findall(tail)
+    if above and below and int(above[-1]) < int(below[0]):
+        note = f"lines {int(above[-1]) + 1}-{int(below[0]) - 1} left out: READ them if needed"
+    else:
+        note = f"{len(text) - len(head) - len(tail):,} characters left out: ask for less"
+    return f"{head}\n[{note}]\n{tail}"
 
 
 def summarize_turn(thought: str, actions: Sequence[EngineerAction], summaries: Sequence[str]) -> str:

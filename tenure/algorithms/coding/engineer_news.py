@@ -24,7 +24,7 @@ _PLACE = re.compile(r"[^\s:]+\.\w+:\d+[^\n]{0,160}")
 
 VERDICTS: Final = {
     "proved": "the fault is shown by a test that fails without the change and passes with it, and nothing broke",
-    "unproved": "no test shows that the change resolves the issue",
+    "unproved": "the tests do not show that the change resolves the issue",
     "failed": "tests that it has to make pass fail",
     "regressed": "tests that passed before fail now",
 }
@@ -37,10 +37,8 @@ def list_places(report: ProjectTestReport | None, search: str) -> tuple[str, ...
 
 
 def describe_environment(environment: Environment) -> str:
-    """Return how commands and tests are run, for the beginning of a conversation."""
-    tests = f"All tests: `{environment.test}`." if environment.test else "No command for its tests was found."
-    checks = f" Checks: {', '.join(f'`{check}`' for check in environment.checks)}." if environment.checks else ""
-    return f"{tests}{checks}"
+    """Return how tests are run, for the beginning of a conversation."""
+    return f"All tests: `{environment.test}`." if environment.test else "No command for its tests was found."
 
 
 def describe_tests(report: ProjectTestReport) -> str:
@@ -61,13 +59,15 @@ def describe_proof(proof: Proof) -> str:
     groups: tuple[tuple[str, Sequence[ProjectTest]], ...] = (
         ("Passed before, fail now", proof.broken),
         ("Failed before, still fail", proof.failing),
+        ("Rewritten by your change, and their former versions fail with it", proof.rewritten),
     )
     for title, tests in groups:
         if tests:
             lines.append(f"{title}:")
             lines += [f"- {test.id}\n{test.message}".rstrip() for test in tests[:MAX_TESTS_SHOWN]]
             lines += [f"- and {len(tests) - MAX_TESTS_SHOWN} more"] if len(tests) > MAX_TESTS_SHOWN else []
-    lines += [*proof.checks, *proof.notes]
+    lines += proof.notes
+    lines.append("DONE again without a change of the files ends the work with this result.")
     return "\n".join(lines)
 
 
@@ -78,6 +78,7 @@ def summarize_proof(proof: Proof) -> str:
         (proof.kept, "kept"),
         (len(proof.failing), "still failing"),
         (len(proof.broken), "broken"),
+        (len(proof.rewritten), "rewritten"),
     )
     shown = ", ".join(f"{count} {word}" for count, word in counts if count)
     return f"{proof.verdict}{': ' if shown else ''}{shown}"

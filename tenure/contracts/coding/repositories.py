@@ -158,7 +158,8 @@ class StepReply(Contract):
     workspace: Workspace
     observation: ActionResult
     edits: tuple[str, ...] = ()
-    """Outcome of each edit of a request in a line, such as `lines 10-12, +3 -1`; empty if they were refused."""
+    """Outcome of each edit of a request, such as `lines 10-12, +3 -1`, or its problem if they were refused; an empty
+    text if only others have one."""
     change: ChangeSoFar | None = None
     """Change after the action; None if the action has changed nothing."""
 
@@ -406,6 +407,8 @@ class Proof(Contract):
     """Tests that failed before and still fail."""
     broken: tuple[ProjectTest, ...] = ()
     """Tests that passed before and fail now."""
+    rewritten: tuple[ProjectTest, ...] = ()
+    """Tests that passed before and that the patch rewrites: only the versions of the commit fail with the change."""
     flaky: tuple[ProjectTest, ...] = ()
     """Tests whose result changed in repetitions without a change of the code."""
     kept: int = 0

@@ -65,7 +65,7 @@ def make_filter(pattern: str) -> ChooseFiles:
     """
     if not pattern.strip():
         return lambda path: True
-    rules = IgnoreRules(pattern.strip().removeprefix("./").encode("utf-8", "surrogateescape"))
+    rules = IgnoreRules.from_glob(pattern)
 
     def matches(path: str) -> bool:
         parts = path.split("/")

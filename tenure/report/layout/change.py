@@ -22,6 +22,7 @@ _OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
     "fixed": ("failed", "passes"),
     "failing": ("failed", "fails"),
     "broken": ("passed", "fails"),
+    "rewritten": ("passed", "passes as the change rewrites it; its former version fails"),
     "flaky": ("changes", "changes"),
 }
 """Results of the tests without and with the change, by their group in a proof."""

@@ -86,6 +86,23 @@ def test_a_command_has_several_lines() -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "command"),
+    [
+        ("RUN cat > t.py <<'E'\nx\nE\npython t.py\nREAD a.py", "cat > t.py <<'E'\nx\nE\npython t.py"),
+        ("RUN cat <<A\nx\nA\n\ncat <<B\nREAD y\nB\n\nREAD a.py", "cat <<A\nx\nA\n\ncat <<B\nREAD y\nB"),
+        ("RUN cd src\nls <<< a\n```\nREAD a.py", "cd src\nls <<< a"),
+        ("RUN ls\n\nThen I read.\n\nREAD a.py", "ls"),
+    ],
+    ids=["after a here-document", "two here-documents", "lines", "prose"],
+)
+def test_no_line_of_a_script_is_dropped(answer: str, command: str) -> None:
+    """A command has all lines up to the next action; a paragraph behind a single line is prose."""
+    run, read = actions(answer)
+
+    assert (run.text, read.subject) == (command, "a.py")
+
+
+@pytest.mark.parametrize(
     "command",
     [
         'python -c "\nREAD = 1\nprint(READ)"',

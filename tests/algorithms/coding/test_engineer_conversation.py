@@ -24,6 +24,17 @@ def test_short_results_stay_and_long_ones_share_the_rest() -> None:
     assert len(one) < 3_200
 
 
+def test_lines_of_a_file_that_are_left_out_have_their_numbers() -> None:
+    """The model can read exactly what is missing."""
+    numbered = "a.py, lines 1–900 of 900\n" + "\n".join(f"{n}|x = {n}" for n in range(1, 901))
+    (shown,) = limit_results([numbered], 3_000)
+
+    head, _, tail = shown.partition("\n[lines ")
+    first, last = tail.split(" ")[0].split("-")
+    assert head.endswith(f"\n{int(first) - 1}|x = {int(first) - 1}")
+    assert f"\n{int(last) + 1}|x" in tail and "READ them" in tail
+
+
 def test_a_short_conversation_is_unchanged() -> None:
     """Nothing is compacted below the limit, so that the beginning stays the same."""
     turns = (turn(1), turn(2))

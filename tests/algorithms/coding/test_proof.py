@@ -143,6 +143,36 @@ def test_a_deleted_test_is_run_in_its_version_of_the_commit() -> None:
     assert (kept.verdict, broken.verdict) == ("proved", "regressed")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("other", "other"), ("test_f[1-a]", "test_f[1-b]")],
+    ids=["same name", "other parameter"],
+)
+def test_a_former_version_that_fails_is_no_regression_and_no_proof(old: str, new: str) -> None:
+    """If only the version of the commit of a rewritten test fails, the verdict is open and the test is named."""
+    before = report({"bug": "failed", old: "passed"})
+    after = report({"bug": "passed", new: "passed"}, [old])
+    original = report({"bug": "passed", old: "failed"}, [old])
+
+    proof = judge(before, after, report({"bug": "passed", new: "failed"}), original, ("tests/test_a.py",))
+
+    assert (proof.verdict, names(proof.rewritten), proof.broken) == ("unproved", [old], ())
+    assert any("former text of 1 rewritten tests" in note for note in proof.notes)
+
+
+def test_a_deleted_test_needs_no_place_in_a_list_of_passed_ones() -> None:
+    """A test that the patch deletes passes in the version of the commit if the cut report does not name it as lost."""
+    after = report({"bug": "passed"}, passed(BEFORE))
+    original = report({"bug": "passed"})
+    evidence = TestEvidence((BEFORE,), (after,), original=(original,), changed_tests=("t.py",))
+
+    assert judge_evidence(evidence).verdict == "proved"
+    assert "other" not in list_repetitions(evidence)
+    unknown = replace(evidence, original=(original.model_copy(update={"lost_count": 1}),))
+    assert judge_evidence(unknown).verdict == "regressed"
+    assert "other" not in list_repetitions(unknown), "it could not be selected"
+
+
 def test_tests_that_stop_running_fail_the_change() -> None:
     """A suite that can no longer be run says that the change fails; a suite that never could says nothing."""
     ended = report({}, error="the tests ended before they were all run")

@@ -28,6 +28,7 @@ from tenure.contracts.coding.repositories import (
     OpenedRepository,
     OpenRequest,
     Patch,
+    ProjectCheck,
     ProjectRepairReply,
     ProjectRepairRequest,
     ProjectTest,
@@ -212,4 +213,9 @@ class MemoryRepository:
 
     @activity.defn
     async def run_project_checks(self, request: CheckRequest) -> CheckReport:
-        return CheckReport()
+        return CheckReport(
+            checks=tuple(
+                ProjectCheck(command=command, error="No module named lint" if "lint" in command else "")
+                for command in request.environment.checks
+            )
+        )

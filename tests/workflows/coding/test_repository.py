@@ -117,6 +117,23 @@ async def test_a_change_that_fails_goes_back_to_the_model(serving: Serving) -> N
     assert "Failed before, still fail" in chat.asked[1][1] and "AssertionError in src/a.py" in chat.asked[1][1]
 
 
+async def test_an_end_without_a_new_change_is_not_verified_again(serving: Serving) -> None:
+    """A model that keeps its change after the result ends the work: the same files would have the same result."""
+    breaking = FIX.replace("'right'", "'other'").replace("'wrong'", "'right'") + DONE
+    repository = MemoryRepository({"src/a.py": "def f():\n    return 'right'\n"})
+    chat = script(in_turn(breaking, "It cannot be otherwise.\n\nDONE"))
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request())
+        result = await handle.result()
+        trace = await trace_run(stage.client, handle.id)
+
+    assert result.status == "failing_tests" and chat.count("repository_engineer") == 2
+    assert "DONE again without a change" in chat.asked[1][1]
+    assert result.repository and result.repository.message == "a: return the right word"
+    assert "has kept a change with which tests fail" in result.decisions[-1]
+    assert len([record for record in trace.work if isinstance(record, TracedVerification)]) == 1
+
+
 async def test_the_text_of_an_end_behind_a_failed_command_is_kept(serving: Serving) -> None:
     """A command that fails as expected costs an answer of one word, and not the whole text again."""
     repository = MemoryRepository(command=lambda command, files: (1, "1 failed"))
@@ -127,6 +144,24 @@ async def test_the_text_of_an_end_behind_a_failed_command_is_kept(serving: Servi
     assert "send DONE alone" in chat.asked[1][1]
     assert result.repository and result.repository.cause == "src/a.py:2 returned the wrong word."
     assert result.repository.message == "a: return the right word"
+
+
+async def test_only_checks_that_run_are_announced(serving: Serving) -> None:
+    """A linter that the project declares and that is not installed is not mentioned to the model."""
+    repository = MemoryRepository()
+    environment = repository.setup.environment.model_copy(update={"checks": ("mypy src", "lint src")})
+    repository.setup = repository.setup.model_copy(update={"environment": environment})
+    # An answer that waits for a command can be faster than the checks of the commit; a verification waits for them.
+    wrong = FIX.replace("'right'", "'other'") + DONE
+    chat = script(in_turn(wrong, READ, FIX.replace("'wrong'", "'other'") + DONE))
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request())).result()
+
+    prompts = [prompt for _, prompt in chat.asked]
+    assert any("Checks of the project: `mypy src`." in prompt for prompt in prompts)
+    assert not any("lint src" in prompt for prompt in prompts)
+    assert result.repository and result.repository.proof
+    assert any(check.startswith("lint src: not run") for check in result.repository.proof.checks)
 
 
 async def test_the_conversation_only_grows(serving: Serving) -> None:
@@ -160,6 +195,19 @@ async def test_actions_that_cannot_be_read_are_explained(serving: Serving) -> No
     assert "has no line of 7 `=`" in asked[2] and "Not carried out" in asked[2]
     assert len([one for one in repository.asked if isinstance(one, EditRequest)]) == 1
     assert len([one for one in repository.asked if isinstance(one, CommandRequest)]) == 1
+
+
+async def test_each_change_has_its_own_result(serving: Serving) -> None:
+    """A refused path is named under its own action, and the others say that they were not made."""
+    outside = "WRITE /srv/try.py\n<<<<<<< CONTENT\nx\n>>>>>>> END\n"
+    chat, repository = script(in_turn(FIX.replace("RUN", f"{outside}RUN"), FIX, DONE)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        await (await stage.start(request())).result()
+
+    results = chat.asked[1][1]
+    edit, write = (results.split(f'<results of="{name}">\n')[1] for name in ("edit src/a.py", "write /srv/try.py"))
+    assert edit.startswith("Not made, because another change of the answer was refused")
+    assert write.startswith("'/srv/try.py' is not a relative path")
 
 
 async def test_three_answers_without_an_action_end_the_work(serving: Serving) -> None:
