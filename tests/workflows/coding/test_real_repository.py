@@ -186,28 +186,27 @@ async def has_traced(client: Client, run: str) -> bool:
 async def test_killing_the_worker_during_a_repair_changes_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Without a model, the search for an edit continues on another worker and finds the same one."""
     repository = make_repository(tmp_path / "clock", FAULT)
-    request, patches = build_request(repository), []
-    for kills in (0, 1):
-        home = tmp_path / str(kills)
-        home.mkdir()
-        with ModelServer() as model:
-            environment = around(model, server.client, home, TENURE_SANDBOX_PYTHON=sys.executable)
-            environment["TENURE_DOCUMENT_ROOTS"] = str(tmp_path)
-            del environment["OPENAI_BASE_URL"]
-            name = f"repository-{uuid.uuid4().hex[:8]}"
+    patches = []
+    with ModelServer() as model:
+        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
+        del environment["OPENAI_BASE_URL"]
+        for kills in (0, 1):
+            name, request = f"repository-{uuid.uuid4().hex[:8]}", build_request(repository)
             handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
             for _ in range(kills):
-                async with worker_process(environment, home / "worker.log") as process, asyncio.timeout(WAIT_SECONDS):
+                async with (
+                    worker_process(environment, tmp_path / "worker.log") as process,
+                    asyncio.timeout(WAIT_SECONDS),
+                ):
                     while not await has_traced(server.client, name):
                         pass
                     process.send_signal(signal.SIGKILL)
                     await process.wait()
-                shutil.rmtree(home / "home" / "workspaces")
-            async with worker_process(environment, home / "worker.log"):
+                shutil.rmtree(tmp_path / "home" / "workspaces")
+            async with worker_process(environment, tmp_path / "worker.log"):
                 result = await asyncio.wait_for(handle.result(), 240)
-            assert not model.requests
-        assert result.repository and result.repository.proof and result.repository.proof.verdict == "proved"
-        assert "* 60) + int" in result.patch
-        patches.append(result.patch)
+            assert result.repository and result.repository.proof and result.repository.proof.verdict == "proved"
+            assert "* 60) + int" in result.patch
+            patches.append(result.patch)
 
-    assert patches[0] == patches[1]
+    assert patches[0] == patches[1] and not model.requests
