@@ -40,11 +40,17 @@ class LocalRepository:
     """Folders of objects that it borrows from other repositories."""
     object_format: str
     is_bare: bool
+    is_linked: bool
+    """Whether the top folder is a working copy that its repository elsewhere names, as `git worktree add` makes it."""
 
     @property
     def outside(self) -> tuple[Path, ...]:
-        """Folders that it needs and that are not in the named one."""
-        needed = dict.fromkeys((self.git_folder, self.common_folder, *self.alternates))
+        """Folders that it needs, that are not in the named one, and that have not agreed to be used from there.
+
+        A file `.git` may name any repository. One that names the working copy in turn belongs to whoever made it.
+        """
+        own = () if self.is_linked else (self.git_folder, self.common_folder)
+        needed = dict.fromkeys((*own, *self.alternates))
         return tuple(folder for folder in needed if not folder.is_relative_to(self.top))
 
 
@@ -82,6 +88,7 @@ def locate_repository(path: Path) -> LocalRepository:
         tuple(_list_alternates(objects)),
         _read_object_format(common_folder / "config"),
         git_folder == top,
+        _is_linked(git_folder, common_folder, entry),
     )
 
 
@@ -165,6 +172,17 @@ def _follow_pointer(file: Path, prefix: str) -> Path:
     if not target.is_dir():
         raise RepositoryRefused(f"{file} names a folder that does not exist: {target}")
     return target
+
+
+def _is_linked(git_folder: Path, common_folder: Path, entry: Path) -> bool:
+    """Return whether a folder below `.git/worktrees` of a repository names the file `.git` of a working copy."""
+    back = git_folder / "gitdir"
+    if git_folder.parent != common_folder / "worktrees" or back.is_symlink() or not back.is_file():
+        return False
+    with back.open("rb") as opened:
+        named = os.fsdecode(opened.read(_MAX_POINTER_BYTES)).strip()
+    # Relative since Git 2.48 with `worktree.useRelativePaths`.
+    return "\0" not in named and (git_folder / named).parent.resolve() / entry.name == entry
 
 
 def _list_alternates(objects: Path) -> Iterator[Path]:

@@ -283,7 +283,25 @@ async def test_bare_shallow_and_sha256_repositories_and_working_copies_are_opene
         async with workspaces.open(state) as folder:
             assert (folder / "a").read_text() == "3\n"
     assert len(state.commit) == 64
-    assert locate_repository(tmp_path / "linked").outside[-1] == path / ".git"
+
+
+async def test_a_repository_elsewhere_has_to_know_its_working_copy(tmp_path: Path) -> None:
+    """A linked working copy needs no permission for its repository; a file that only names one does."""
+    path = make_repository(tmp_path / "secret", {"a": "1\n"})
+    run_git(path, "worktree", "add", "-q", str(tmp_path / "linked"))
+    assert locate_repository(tmp_path / "linked").outside == ()
+
+    own = path / ".git" / "worktrees" / "linked"
+    forged = tmp_path / "forged"
+    (forged / "worktrees" / "thief").mkdir(parents=True)
+    (forged / "worktrees" / "thief" / "commondir").write_text(f"{path / '.git'}\n")
+    (forged / "worktrees" / "thief" / "HEAD").write_text("ref: refs/heads/main\n")
+    for name, target in (("main", path / ".git"), ("other", own), ("thief", forged / "worktrees" / "thief")):
+        thief = tmp_path / name
+        thief.mkdir()
+        (thief / ".git").write_text(f"gitdir: {target}\n")
+        (forged / "worktrees" / "thief" / "gitdir").write_text(f"{thief / '.git'}\n")
+        assert path / ".git" in locate_repository(thief).outside
 
 
 async def test_borrowed_objects_need_a_permission(tmp_path: Path) -> None:

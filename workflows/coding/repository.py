@@ -101,7 +101,11 @@ class RepositoryWorkflow(RepositoryWork):
                     raise
                 self.failure = describe_failure(error)  # the changes so far are delivered
         await self._hand_over()
-        progress = await self.clients.progress.finish(phase="compose", last="the change is delivered")
+        # The run accepts commands until its last attempt has ended.
+        end = {"phase": "compose", "last": "the change is delivered"}
+        if self.request.attempt:
+            end = {"last": self._name_attempt("it has ended")}
+        progress = await self.clients.progress.finish(**end)
         if self.state and not self.clients.progress.is_received:
             self.update(notes=(*self.state.notes, UNHEARD))
         return build_draft(self).model_copy(update={"progress": progress})
@@ -130,7 +134,6 @@ class RepositoryWorkflow(RepositoryWork):
         await self._prepare(state)
         self._report_phase("locate")
         if self._has_attempts() and not self._stop_reason():
-            self.is_delegated = True
             self.attempts = await run_attempts(self, RepositoryWorkflow.run)
         else:
             await self._resolve()

@@ -29,6 +29,7 @@ async def run_attempts(work: RepositoryWork, run: Any) -> tuple[ReportDraft, ...
     state = work.get_state()
     beginning = "\n\n".join(filter(None, (state.beginning, *work.prepared.read_news())))
     state = state.model_copy(update={"beginning": beginning})
+    work.is_delegated = True
     numbers = range(1, work.request.limits.candidates + 1)
     return tuple(await asyncio.gather(*(_run_attempt(work, run, state, number) for number in numbers)))
 

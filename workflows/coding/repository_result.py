@@ -40,7 +40,7 @@ def build_draft(work: RepositoryWork) -> ReportDraft:
     if state is None:
         return _build_unopened(work)
     if work.attempts:
-        return choose_attempt(work.attempts)
+        return _build_chosen(work)
     report = state.report
     proof = state.proof if patch and state.proved_patch == patch.workspace.patch else None
     change = RepositoryChange(
@@ -70,6 +70,19 @@ def build_draft(work: RepositoryWork) -> ReportDraft:
         notes=tuple(dict.fromkeys(state.notes)),
         status=_choose_status(work, change),
     )
+
+
+def _build_chosen(work: RepositoryWork) -> ReportDraft:
+    """Return the result of the best attempt, which may have ended before a command or feedback of a person."""
+    chosen = choose_attempt(work.attempts)
+    status = chosen.status
+    if work.cancelled:
+        status = "cancelled"
+    elif work.is_finishing and status == "done":
+        status = "finished_early"
+    read = {(record.text, record.topic) for record in chosen.feedback}
+    late = [record for record in _build_feedback_records(work) if (record.text, record.topic) not in read]
+    return chosen.model_copy(update={"status": status, "feedback": (*chosen.feedback, *late)})
 
 
 def _build_unopened(work: RepositoryWork) -> ReportDraft:

@@ -80,8 +80,9 @@ def summarize_proof(proof: Proof) -> str:
         (len(proof.broken), "broken"),
         (len(proof.rewritten), "rewritten"),
     )
-    shown = ", ".join(f"{count} {word}" for count, word in counts if count)
-    return f"{proof.verdict}{': ' if shown else ''}{shown}"
+    shown = ["shown by new tests"] if proof.reproduction else []
+    shown += [f"{count} {word}" for count, word in counts if count]
+    return f"{proof.verdict}{': ' if shown else ''}{', '.join(shown)}"
 
 
 def list_names(files: Iterable[ChangedFile]) -> str:

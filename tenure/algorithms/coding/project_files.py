@@ -389,7 +389,7 @@ def _choose_python_tests(files: Mapping[str, str], paths: Sequence[str], tests: 
     if any(path.rsplit("/", 1)[-1] == "conftest.py" for path in paths):
         return "python -m pytest", "a conftest.py of pytest"
     if tests:
-        return "python -m pytest", f"{len(tests)} files of Python tests"
+        return "python -m pytest", f"Python tests in {len(tests)} file(s)"
     return "", "no Python tests were found"
 
 

@@ -284,8 +284,7 @@ def _list_notes(
         notes.append("the tests run in the process of the program, which could influence them")
     elif level == "exit_code":
         notes.append("the result is that of the project's own test runner and its exit code")
-    known = {note for report in evidence.before for note in report.notes}
-    notes += [note for report in evidence.after for note in report.notes if note not in known]
+    notes += [note for report in evidence.after for note in report.notes]
     return list(dict.fromkeys(notes))
 
 

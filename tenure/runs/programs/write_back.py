@@ -24,6 +24,12 @@ programs cut at 72).
 """
 
 
+_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false")
+"""Options of Git against programs that the configuration of a repository names."""
+_NO_QUESTIONS = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+"""Variables of Git against questions, and against fetching objects by a program that the configuration names."""
+
+
 class _Change(NamedTuple):
     target: Path
     before: bytes | None
@@ -111,7 +117,14 @@ def _check_patch(result: Result, change: RepositoryChange, folder: Path | None) 
         InvalidRequest: the folder of the repository is not known, or a file is hidden.
         TenureError: a file that the patch changes is not as in the commit.
     """
-    root = Path(_git(_find_repository(change, folder), ["rev-parse", "--show-toplevel"]).rstrip("\n"))
+    given = _find_repository(change, folder).resolve()
+    top = next((inner for inner in (given, *given.parents) if (inner / ".git").exists()), None)
+    if top is None:
+        raise InvalidRequest(f"{given} has no working copy: --branch NAME commits the change there")
+    root = Path(_git(top, ["rev-parse", "--show-toplevel"]).rstrip("\n"))
+    if root != top:
+        # Otherwise a repository of others could have files written to any folder.
+        raise TenureError(f"nothing is written: the configuration of {top} places its files in {root} (core.worktree)")
     paths = [file.path for file in change.files]
     # Results of others can be imported: none of them changes a file that programs read at their start.
     hidden = [path for path in paths if any(part.startswith(".") for part in path.split("/"))]
@@ -276,24 +289,36 @@ def write_message(result: Result) -> str:
 
 
 def _git(folder: Path, arguments: Sequence[str], variables: dict[str, str] | None = None, text: str = "") -> str:
-    """Return the output of a command of Git without hooks.
+    """Return the output of a command of Git without hooks, filters and other commands of the repository.
 
     Raises:
         InvalidRequest: Git is not installed.
         TenureError: the command fails; with its own words.
     """
-    quiet = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false")
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *quiet, *arguments],
-            input=text.encode(),
-            capture_output=True,
-            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"} | (variables or {}),
-            check=False,
-        )
-    except FileNotFoundError as error:
-        raise InvalidRequest("--branch needs the program `git`, which is not installed") from error
+    quiet = [*_QUIET, *(option for name in _list_filters(folder) for option in ("-c", f"{name}="))]
+    done = _start_git(folder, [*quiet, *arguments], variables, text)
     if done.returncode:
         message = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
         raise TenureError(f"nothing is written: {' '.join(message.split())}")
     return done.stdout.decode()
+
+
+def _list_filters(folder: Path) -> list[str]:
+    """Return the settings of filters, such as `filter.lfs.clean`; without a value, the file is used as it is."""
+    listed = _start_git(folder, ["config", "--null", "--name-only", "--get-regexp", r"^filter\."]).stdout
+    return list(dict.fromkeys(listed.decode(errors="surrogateescape").split("\0")[:-1]))
+
+
+def _start_git(
+    folder: Path, arguments: Sequence[str], variables: dict[str, str] | None = None, text: str = ""
+) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            input=text.encode(),
+            capture_output=True,
+            env=os.environ | _NO_QUESTIONS | (variables or {}),
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise InvalidRequest("--branch needs the program `git`, which is not installed") from error

@@ -81,6 +81,15 @@ def test_a_fixed_test_proves_a_change() -> None:
     assert any("1 tests failed before and still fail" in note for note in proof.notes)
 
 
+def test_limits_of_the_test_runs_are_limits_of_the_proof() -> None:
+    """A note is shown also if it applies to the tests before the change, such as on tests that need a network."""
+    note = "1 tests look for a network, which tests do not have; the first is net"
+    before = report({"bug": "failed", "net": "failed"}).model_copy(update={"notes": (note,)})
+    after = report({"bug": "passed", "net": "failed"}).model_copy(update={"notes": (note,)})
+
+    assert judge(before, after).notes.count(note) == 1
+
+
 @pytest.mark.parametrize(
     "outcomes",
     [{"bug": "passed", "other": "failed"}, {"bug": "passed", "other": "error"}, {"bug": "passed"}],

@@ -98,3 +98,52 @@ def test_a_change_that_fails_is_not_accepted(tmp_path: Path) -> None:
         check_accepted(make_result(folder, proof=broken))
     with pytest.raises(InvalidRequest, match="has changed nothing"):
         check_accepted(make_result(folder, patch="", files=()))
+
+
+def test_no_command_of_a_repository_is_executed(tmp_path: Path) -> None:
+    """Hooks, filters and drivers that its configuration names have no effect on applying a change."""
+    folder, mark = make_repository(tmp_path / "clock", CLOCK), tmp_path / "executed"
+    result = make_result(folder)
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\ncat\n")
+    program.chmod(0o755)
+    (folder / ".git" / "info" / "attributes").write_text("*.py filter=evil diff=evil merge=evil\n")
+    for name in ("clean", "smudge", "process"):
+        run_git(folder, "config", f"filter.evil.{name}", str(program))
+    for name in ("core.fsmonitor", "core.pager", "core.editor", "diff.external", "diff.evil.textconv", "gpg.program"):
+        run_git(folder, "config", name, str(program))
+    run_git(folder, "config", "filter.evil.required", "true")
+    for name in ("post-index-change", "reference-transaction", "pre-commit"):
+        (folder / ".git" / "hooks").mkdir(exist_ok=True)
+        (folder / ".git" / "hooks" / name).symlink_to(program)
+    # Git compares contents of files with other times only.
+    (folder / "clock" / "durations.py").touch()
+    commit_to_branch(result, "fix/pad")
+    write_files(result)
+
+    assert ":02" in (folder / "clock" / "durations.py").read_text()
+    assert not mark.exists()
+
+
+def test_files_stay_in_the_repository(tmp_path: Path) -> None:
+    """A configuration that places the files of a repository elsewhere is refused."""
+    folder = make_repository(tmp_path / "clock", CLOCK)
+    result = make_result(folder)
+    (tmp_path / "home" / "clock").mkdir(parents=True)
+    (tmp_path / "home" / "clock" / "durations.py").write_bytes((folder / "clock" / "durations.py").read_bytes())
+    run_git(folder, "config", "core.worktree", str(tmp_path / "home"))
+    with pytest.raises(TenureError, match=r"places its files in .*/home \(core\.worktree\)"):
+        write_files(result)
+
+    assert [path.name for path in (tmp_path / "home").rglob("*")] == ["clock", "durations.py"]
+
+
+def test_a_bare_repository_takes_a_branch(tmp_path: Path) -> None:
+    """It has no files to write, which the message says."""
+    folder = make_repository(tmp_path / "clock", CLOCK)
+    result = make_result(folder)
+    run_git(folder, "clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
+    with pytest.raises(InvalidRequest, match="no working copy: --branch NAME commits the change there"):
+        write_files(result, tmp_path / "bare")
+
+    assert commit_to_branch(result, "fix/pad", tmp_path / "bare")

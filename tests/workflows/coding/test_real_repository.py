@@ -5,19 +5,24 @@ import shutil
 import signal
 import sys
 import uuid
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from temporalio.client import Client
+from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
+from tenure.contracts.result.programs import RepairProgress
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.model_server import ModelServer
 from tests.support.repositories.git import CLOCK, make_repository, run_git
 from tests.support.tiers import slow
 from tests.support.waiting import WAIT_SECONDS
-from tests.system.test_durability import around, in_flight, worker_process
+from tests.system.test_durability import around, finished, in_flight, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -123,3 +128,85 @@ async def test_killing_the_worker_loses_no_edit(server: WorkflowEnvironment, tmp
 
     check_result(result, repository)
     assert [one.schema_name for one in model.requests] == ["repository_engineer"] * len(ANSWERS)
+
+
+@slow
+async def test_killing_the_worker_during_attempts_loses_none(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """Both attempts continue in their own files after each kill -9; only a call in flight may be made again."""
+    repository = make_repository(tmp_path / "clock", CLOCK)
+    with ModelServer() as model:
+        model.on("repository_engineer", answer)
+        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
+        name = f"repository-{uuid.uuid4().hex[:8]}"
+        request = build_request(repository).model_copy(update={"limits": RunLimits(candidates=2, has_model=True)})
+        handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+        interrupted: Counter[str] = Counter()
+        for answers, activity in ((2, "run_command"), (5, "run_project_tests")):
+            async with worker_process(environment, tmp_path / "worker.log") as process, asyncio.timeout(WAIT_SECONDS):
+                while len(model.requests) < answers or not (await in_flight(server.client, name))[activity]:
+                    pass
+                process.send_signal(signal.SIGKILL)
+                await process.wait()
+                interrupted += await in_flight(server.client, name)
+            for folder in ("workspaces", "environments"):
+                shutil.rmtree(tmp_path / "home" / folder, ignore_errors=True)
+        async with worker_process(environment, tmp_path / "worker.log"):
+            result = await asyncio.wait_for(handle.result(), 240)
+            scheduled, completed = await finished(server.client, name)
+
+    check_result(result, repository)
+    change = result.repository
+    assert change and [one.verdict for one in change.attempts] == ["proved", "proved"]
+    assert change.attempts[0].patch == change.attempts[1].patch == result.patch
+    calls = completed["repository_engineer"]
+    assert calls == scheduled["repository_engineer"] == 2 * len(ANSWERS)
+    assert calls <= len(model.requests) <= calls + interrupted["repository_engineer"]
+
+
+FAULT = {
+    **CLOCK,
+    "clock/durations.py": str(CLOCK["clock/durations.py"]).replace("* 60 + int", "* 60 - int"),
+    "tests/test_slow.py": "import time\n\n\ndef test_slow():\n    time.sleep(2)\n",
+}
+"""A fault that a test shows, and a test that makes each run of all of them long enough to be interrupted."""
+
+
+async def has_traced(client: Client, run: str) -> bool:
+    """Return whether the search for an edit has recorded in its heartbeat what the tests execute."""
+    with suppress(RPCError):  # before the run has started its child
+        described = await client.get_workflow_handle(f"{run}/repository").describe()
+        for pending in described.raw_description.pending_activities:
+            if pending.activity_type.name == "repair_project" and pending.heartbeat_details.payloads:
+                (progress,) = await client.data_converter.decode(pending.heartbeat_details.payloads, [RepairProgress])
+                return bool(progress.trace)
+    return False
+
+
+@slow
+async def test_killing_the_worker_during_a_repair_changes_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """Without a model, the search for an edit continues on another worker and finds the same one."""
+    repository = make_repository(tmp_path / "clock", FAULT)
+    patches = []
+    with ModelServer() as model:
+        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
+        del environment["OPENAI_BASE_URL"]
+        for kills in (0, 1):
+            name, request = f"repository-{uuid.uuid4().hex[:8]}", build_request(repository)
+            handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+            for _ in range(kills):
+                async with (
+                    worker_process(environment, tmp_path / "worker.log") as process,
+                    asyncio.timeout(WAIT_SECONDS),
+                ):
+                    while not await has_traced(server.client, name):
+                        pass
+                    process.send_signal(signal.SIGKILL)
+                    await process.wait()
+                shutil.rmtree(tmp_path / "home" / "workspaces")
+            async with worker_process(environment, tmp_path / "worker.log"):
+                result = await asyncio.wait_for(handle.result(), 240)
+            assert result.repository and result.repository.proof and result.repository.proof.verdict == "proved"
+            assert "* 60) + int" in result.patch
+            patches.append(result.patch)
+
+    assert patches[0] == patches[1] and not model.requests

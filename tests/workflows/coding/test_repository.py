@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from temporalio import activity
 
 from tenure.contracts.coding.repositories import (
     ChangeSoFar,
@@ -14,6 +15,7 @@ from tenure.contracts.coding.repositories import (
     EditRequest,
     EnvironmentRequest,
     ProjectRepairRequest,
+    ProjectTestReport,
     ProjectTestRequest,
 )
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
@@ -24,6 +26,7 @@ from tests.conftest import Serving
 from tests.report.traces import trace_run
 from tests.support.repositories.memory import MemoryRepository
 from tests.support.sandboxes import ScriptedSandbox
+from tests.support.waiting import wait_until
 from tests.support.worlds import Held, Line, MemoryKnowledge, ScriptedChat, in_turn, says, story
 from tests.workflows.run.test_run_memory import remembered
 from workflows.coding.repository import RepositoryWorkflow
@@ -51,6 +54,20 @@ TASK = RepositoryTask(source=RepositorySource(path="/repo"))
 def request(task: RepositoryTask = TASK, **limits: Any) -> RunRequest:
     """Return the request of a run."""
     return RunRequest(question="f is wrong", mode="code", repository=task, limits=RunLimits(**limits))
+
+
+class HeldTests(MemoryRepository):
+    """A repository whose tests run until the test lets them end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached, self.released = asyncio.Event(), asyncio.Event()
+
+    @activity.defn
+    async def run_project_tests(self, request: ProjectTestRequest) -> ProjectTestReport:
+        self.reached.set()
+        await self.released.wait()
+        return await super().run_project_tests(request)
 
 
 def script(line: Line) -> ScriptedChat:
@@ -428,6 +445,88 @@ async def test_the_best_attempt_is_chosen_by_its_proof(serving: Serving) -> None
     assert sorted(edits) == [1, 2]
     assert result.usage.model_calls == chat.count("repository_engineer")
     assert "1 failed" in chat.asked[0][1]
+
+
+def answer_attempts(held: Held, *ended: int) -> Line:
+    """Return a model that changes a file in each attempt and then waits, or is done at once in those that end."""
+
+    async def line(prompt: str) -> Any:
+        if "This is attempt" not in prompt:
+            return await held(prompt)
+        return FIX + DONE if any(f"This is attempt {n} of" in prompt for n in ended) else FIX
+
+    return line
+
+
+@pytest.mark.parametrize(("command", "status"), [("finish", "finished_early"), ("cancel", "cancelled")])
+async def test_commands_reach_all_attempts(serving: Serving, command: Any, status: str) -> None:
+    """Finishing delivers an attempt with its proof, cancelling one without."""
+    held = Held(READ)
+    chat, repository = script(answer_attempts(held)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request(candidates=2, max_calls=40, has_model=True))
+        await wait_until("both attempts wait for an answer", lambda: len(chat.asked), lambda count: count == 4)
+        await handle.execute_update("steer", RunCommand(name=command))
+        held.released.set()
+        result = await handle.result()
+
+    change, verdict = result.repository, "proved" if command == "finish" else "unproved"
+    assert change and result.status == status and "return 'right'" in result.patch
+    assert [(one.n, one.verdict) for one in change.attempts] == [(1, verdict), (2, verdict)]
+    assert len(chat.asked) == 4
+
+
+@pytest.mark.parametrize(("command", "status"), [("finish", "finished_early"), ("cancel", "cancelled")])
+async def test_an_attempt_that_has_ended_is_delivered(serving: Serving, command: Any, status: str) -> None:
+    """Feedback and commands after the end of the first attempt concern the second, and the first one is not lost."""
+    held = Held(READ)
+    chat, repository = script(answer_attempts(held, 1)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request(candidates=2, max_calls=40, has_model=True))
+        await wait_until("both attempts began", lambda: len(chat.asked), lambda count: count == 3)
+        await stage.client.get_workflow_handle(f"{handle.id}/repository/1").result()
+        await handle.execute_update("steer", RunCommand(name="feedback", text="Use the word right."))
+        await handle.execute_update("steer", RunCommand(name=command))
+        held.released.set()
+        result = await handle.result()
+
+    change = result.repository
+    assert change and change.proof and (result.status, change.proof.verdict) == (status, "proved")
+    assert [one.is_chosen for one in change.attempts] == [True, False]
+    assert [one.outcome for one in result.feedback] == ["It came too late to be read."]
+
+
+async def test_feedback_reaches_all_attempts(serving: Serving) -> None:
+    """Each attempt reads it with its next results."""
+    held = Held(READ)
+    done = iter([DONE, DONE])
+
+    async def line(prompt: str) -> Any:
+        return next(done) if "Use the word right." in prompt else await answer_attempts(held)(prompt)
+
+    chat, repository = script(line), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request(candidates=2, max_calls=40, has_model=True))
+        await wait_until("both attempts wait for an answer", lambda: len(chat.asked), lambda count: count == 4)
+        await handle.execute_update("steer", RunCommand(name="feedback", text="Use the word right."))
+        held.released.set()
+        result = await handle.result()
+
+    assert len(chat.asked) == 6 and next(done, None) is None
+    assert [one.outcome for one in result.feedback] == ["The model has read it."]
+
+
+async def test_a_cancelled_run_waits_for_no_tests_before_its_attempts(serving: Serving) -> None:
+    """The tests of the commit, on which attempts wait, do not delay the end."""
+    repository = HeldTests()
+    async with serving(script(says(FIX)), MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        handle = await stage.start(request(candidates=2, max_calls=40, has_model=True))
+        await repository.reached.wait()
+        await handle.execute_update("steer", RunCommand(name="cancel"))
+        result = await handle.result()
+        repository.released.set()
+
+    assert (result.status, result.patch) == ("cancelled", "")
 
 
 async def test_the_lesson_of_a_run_reaches_the_next_one_in_the_repository(serving: Serving) -> None:
