@@ -61,6 +61,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "fork": ("fork", "activity fork_corpus in AgentWorkflow"),
     "batch": ("child AgentWorkflow in BatchWorkflow", "child failed in BatchWorkflow"),
     "follow-up question": ("AskWorkflow", "activity query_refiner in AskWorkflow"),
+    "question about a change": ("activity store_result_texts in AskWorkflow",),
     "scheduled question": ("AgentWorkflow after an earlier one", "activity compare_reports in AgentWorkflow"),
     "ReAct": ("strategy react", "activity react in SubagentWorkflow"),
     "MCP tools": ("activity list_mcp_tools in SubagentWorkflow", "activity call_mcp_tool in SubagentWorkflow"),

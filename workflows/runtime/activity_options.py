@@ -99,6 +99,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             KnowledgeActivities.recall_findings,
             KnowledgeActivities.find_relations,
             KnowledgeActivities.store_computation,
+            KnowledgeActivities.store_result_texts,
             ToolActivities.calculate,
             ToolActivities.cite_claim,
             ToolActivities.find_term,
