@@ -59,6 +59,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "plan approval": ("question plan in AgentWorkflow", "signal approve in AgentWorkflow"),
     "outline of a person": ("command outline in AgentWorkflow", "signal outline in AgentWorkflow"),
     "fork": ("fork", "activity fork_corpus in AgentWorkflow"),
+    "fork in a repository": ("activity copy_state in RepositoryWorkflow",),
     "batch": ("child AgentWorkflow in BatchWorkflow", "child failed in BatchWorkflow"),
     "follow-up question": ("AskWorkflow", "activity query_refiner in AskWorkflow"),
     "question about a change": ("activity store_result_texts in AskWorkflow",),

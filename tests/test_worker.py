@@ -121,6 +121,7 @@ def test_every_queue_serves_its_activities() -> None:
         SANDBOX_QUEUE: {
             *("check_sandbox", "run_tests", "run_program", "repair_program"),
             *("open_repository", "read_lines", "list_files", "edit_files", "build_patch", "close_workspace"),
+            "copy_state",
             *("index_repository", "map_repository", "search_code"),
             *("set_up_environment", "run_command", "run_project_tests", "run_project_checks"),
             "repair_project",

@@ -61,6 +61,7 @@ with workflow.unsafe.imports_passed_through():
         ForkOrigin,
         ForkRequest,
         ForkRunRequest,
+        RepositoryForkRequest,
     )
     from tenure.contracts.research.learning import Experience
     from tenure.contracts.research.progress import ProgressUpdate
@@ -96,10 +97,11 @@ class AgentWorkflow(InteractiveRun):
     """Workflow of one run, which answers one question."""
 
     @workflow.init
-    def __init__(self, request: RunRequest | ForkRunRequest) -> None:
+    def __init__(self, request: RunRequest | ForkRunRequest | RepositoryForkRequest) -> None:
         """Start from the request; a fork starts from the state of an earlier run as well."""
         super().__init__()
         self.origin = origin = request.origin if isinstance(request, ForkRunRequest) else None
+        self.work = request.origin if isinstance(request, RepositoryForkRequest) else None
         if origin:
             self.change_control(outline=origin.checkpoint.outline)
         self.request = request = resolve_request(request, origin)
@@ -117,7 +119,9 @@ class AgentWorkflow(InteractiveRun):
         self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
         self.run_memory = RunMemory(self.clients, request)
         self.status = StatusPublisher(RunProgress(id=self.id, question=request.question), request.notifications)
-        self.feedback_items = list(origin.checkpoint.feedback) if origin else []
+        self.feedback_items = list(
+            origin.checkpoint.feedback if origin else self.work.request.feedback if self.work else ()
+        )
         self.feedback_log = FeedbackLog(self.feedback_items)
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
@@ -130,7 +134,7 @@ class AgentWorkflow(InteractiveRun):
         self.draft: ReportDraft | None = None
 
     @workflow.run
-    async def run(self, request: RunRequest | ForkRunRequest) -> Result:
+    async def run(self, request: RunRequest | ForkRunRequest | RepositoryForkRequest) -> Result:
         """Answer the question; end in a result document unless the run fails or is cancelled from outside."""
         self._publish(status=self.current_status, phase="ingest")
         self.main = asyncio.create_task(self._write_draft())
@@ -369,9 +373,13 @@ class AgentWorkflow(InteractiveRun):
         self._publish(last="looking at what can be run here")
         if self.control.outline:
             self.notes.append("The outline that a person has set was not followed: a program has none.")
-        await self.run_memory.recall_lessons()
+        if self.work is None:
+            await self.run_memory.recall_lessons()
+        elif state := self.work.request.state:
+            origin = f"answer {state.answers} of {self.work.run}"
+            self.notes.append(f"This run continues from {origin}, whose usage is not counted here.")
         memory, feedback = self.run_memory, self.feedback_items
-        part = build_coding_part(self.id, self.request, memory, self.evidence, feedback, self.control)
+        part = build_coding_part(self.id, self.request, memory, self.evidence, feedback, self.control, self.work)
         return await self._execute_child(*part)
 
     async def _execute_child(self, name: str, run: Any, request: PartRequest) -> ReportDraft:

@@ -178,6 +178,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             WorkspaceActivities.edit_files,
             WorkspaceActivities.build_patch,
             WorkspaceActivities.close_workspace,
+            WorkspaceActivities.copy_state,
             CodeIndexActivities.search_code,
             CodeIndexActivities.map_repository,
         ),
