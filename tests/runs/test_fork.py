@@ -94,7 +94,7 @@ async def test_work_in_a_repository_continues_from_an_answer(serving: Serving) -
 
 
 async def test_an_attempt_is_continued_alone(serving: Serving) -> None:
-    """A run of several attempts needs the number of one, whose work goes on in a single one."""
+    """A run of several attempts needs the number of one, whose work continues in a single one."""
     chat = ScriptedChat(story(repository_engineer=in_turn(FIX + DONE, FIX + DONE, MORE)))
     async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[MemoryRepository()]) as stage:
         run = await stage.start(request(candidates=2, has_model=True))

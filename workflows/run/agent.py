@@ -119,9 +119,8 @@ class AgentWorkflow(InteractiveRun):
         self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
         self.run_memory = RunMemory(self.clients, request)
         self.status = StatusPublisher(RunProgress(id=self.id, question=request.question), request.notifications)
-        self.feedback_items = list(
-            origin.checkpoint.feedback if origin else self.work.request.feedback if self.work else ()
-        )
+        before = origin.checkpoint if origin else self.work.request if self.work else None
+        self.feedback_items = list(before.feedback) if before else []
         self.feedback_log = FeedbackLog(self.feedback_items)
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
@@ -180,9 +179,8 @@ class AgentWorkflow(InteractiveRun):
                 return self._end_early("no_evidence", "No passage was found that is relevant enough to the question.")
         await self.wait_while_paused()
         if self.is_finishing and self.control.exhausted not in MODEL_BUDGETS:
-            limits, exhausted = self.run_budget.limits, self.control.exhausted
-            used_up = exhausted and format_line(f"{describe_limit(limits, exhausted)} was used up")
-            reason = used_up or "A person asked to finish"
+            limits, exhausted, reason = self.run_budget.limits, self.control.exhausted, "A person asked to finish"
+            reason = format_line(f"{describe_limit(limits, exhausted)} was used up") if exhausted else reason
             return self._end_early("finished_early", f"{reason} before anything was written.")
         return await (self._code() if mode == "CODE" else self._research())
 
@@ -373,13 +371,8 @@ class AgentWorkflow(InteractiveRun):
         self._publish(last="looking at what can be run here")
         if self.control.outline:
             self.notes.append("The outline that a person has set was not followed: a program has none.")
-        if self.work is None:
-            await self.run_memory.recall_lessons()
-        elif state := self.work.request.state:
-            origin = f"answer {state.answers} of {self.work.run}"
-            self.notes.append(f"This run continues from {origin}, whose usage is not counted here.")
         memory, feedback = self.run_memory, self.feedback_items
-        part = build_coding_part(self.id, self.request, memory, self.evidence, feedback, self.control, self.work)
+        part = await build_coding_part(self.id, self.request, memory, self.evidence, feedback, self.control, self.work)
         return await self._execute_child(*part)
 
     async def _execute_child(self, name: str, run: Any, request: PartRequest) -> ReportDraft:
@@ -604,5 +597,4 @@ class AgentWorkflow(InteractiveRun):
         """Display why the run ended without a result."""
         self.change_control(finishing=True)  # a question to a person would delay the end
         status = "cancelled" if is_cancelled_exception(error) else "failed"
-        reason = describe_failure(error) if status == "failed" else None
-        self._publish(status=status, error=reason, last=status)
+        self._publish(status=status, error=describe_failure(error) if status == "failed" else None, last=status)
