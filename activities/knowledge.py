@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from temporalio import activity
@@ -55,12 +56,16 @@ from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import Experience, ExperienceRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
+from tenure.contracts.result.ask import ResultTextsRequest, get_change_corpus
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
 from tenure.knowledge.excerpts import read_stored_passages
 from tenure.knowledge.experience import recall_experience
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
+
+MAX_RESULT_PASSAGES: Final = 24
+"""Passages on the result of a run that answer a question: about 6,000 tokens, which is all of a change of 100 lines."""
 
 MAX_SEARCH_THREADS: Final = 4
 """Searches of a batch that are executed at the same time."""
@@ -218,6 +223,22 @@ class KnowledgeActivities:
         """Store the output of a program so that it can be cited."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.tables.store_computation(request)
+
+    @activity.defn
+    def store_result_texts(self, request: ResultTextsRequest) -> tuple[PassageRef, ...]:
+        """Store texts on the result of a run so that they can be cited; return the passages nearest to a question."""
+        # Imported when needed: the worker should serve first.
+        from tenure.sources.parsers.formats.markdown import parse_markdown
+
+        corpus, passages = get_change_corpus(request.run), list[PassageRef]()
+        with translate_errors(), HeartbeatThread():
+            for text in request.texts:
+                document = replace(parse_markdown(text.text), title=text.title)
+                store = self._knowledge.results.store_result
+                passages += store(
+                    corpus, f"run:{request.run}/{text.title}", document, request.question, most_relevant=True
+                )
+        return tuple(sorted(passages, key=lambda passage: -passage.relevance)[:MAX_RESULT_PASSAGES])
 
     @activity.defn
     def maintain_tables(self, step: MaintenanceStep) -> UpkeepReport:

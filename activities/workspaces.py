@@ -17,6 +17,7 @@ from activities.sandbox import STORE_UNREACHABLE
 from tenure.contracts.coding.repositories import (
     MAX_OBSERVATION_CHARS,
     ActionResult,
+    CopyStateRequest,
     EditRequest,
     ListRequest,
     OpenedRepository,
@@ -147,6 +148,13 @@ class WorkspaceActivities:
             async with send_heartbeats():
                 patch, files = await self._workspaces.read_patch(workspace)
                 return Patch(workspace=workspace, text=patch.decode(), files=files)
+
+    @activity.defn
+    async def copy_state(self, request: CopyStateRequest) -> Workspace:
+        """Return a state of another run as one of a run, whose actions change only its own files."""
+        with translate_repository_errors():
+            async with send_heartbeats():
+                return await self._workspaces.copy_state(request.workspace, request.run)
 
     @activity.defn
     async def close_workspace(self, workspace: Workspace) -> None:

@@ -99,6 +99,7 @@ def test_every_queue_serves_its_activities() -> None:
         SEARCH_QUEUE: {
             *("search_passages", "group_passages", "recall_findings", "analyze_candidates"),
             *("read_pages", "manage_corpora", "query_tables", "store_computation", "find_relations"),
+            "store_result_texts",
             *("build_excerpts", "calculate", "find_term", "cite_claim", "compare_sources", "extend_dossier"),
             *("store_memories", "search_memories", "forget_memories", "list_memories", "write_memory"),
             *("recall_experience", "embed_for_question", "find_contradictions"),
@@ -120,6 +121,7 @@ def test_every_queue_serves_its_activities() -> None:
         SANDBOX_QUEUE: {
             *("check_sandbox", "run_tests", "run_program", "repair_program"),
             *("open_repository", "read_lines", "list_files", "edit_files", "build_patch", "close_workspace"),
+            "copy_state",
             *("index_repository", "map_repository", "search_code"),
             *("set_up_environment", "run_command", "run_project_tests", "run_project_checks"),
             "repair_project",

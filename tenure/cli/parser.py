@@ -227,7 +227,12 @@ def _add_runs(program: _Group) -> None:
     about = "ask a question and get a cited report, a tested program, or a change of a repository"
     start = program.add("start", "start:start", about, "QUESTION", options=[RunOptions], starts=True)
     fork = program.add(
-        "fork", "start:fork", "start a new run from an earlier cycle of a run", "ID", options=[ForkOptions], starts=True
+        "fork",
+        "start:fork",
+        "start a new run from an earlier cycle or answer of a run",
+        "ID",
+        options=[ForkOptions],
+        starts=True,
     )
     watch = program.add("watch", "runs:watch", "follow a run or a batch and print its report", "ID")
     report = program.add("report", "runs:report", "print the report of a finished run", "ID")

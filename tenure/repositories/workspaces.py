@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final, NamedTuple, Protocol
 
-from tenure.contracts.base import Contract
+from tenure.contracts.base import Contract, RunId
 from tenure.contracts.coding.repositories import MAX_DIFF_CHARS, ChangedFile, ChangeSoFar, Workspace
 from tenure.repositories.changes import apply_patch, check_out, list_changes, record_changes
 from tenure.repositories.copies import Copies
@@ -200,6 +200,17 @@ class Workspaces:
         """
         folder = self._locate(workspace)
         return (await self._open_git(workspace, folder)).bind(index=folder.index, work_tree=folder.files)
+
+    async def copy_state(self, workspace: Workspace, run: RunId) -> Workspace:
+        """Return a state as one of another run, for which its patch is stored.
+
+        Raises:
+            StateLost: the patch cannot be found.
+        """
+        patch = await run_to_end(partial(self._load, workspace))
+        if patch:
+            await run_to_end(partial(self.patches.save_patch, run, workspace.patch, patch))
+        return workspace.model_copy(update={"run": run, "candidate": 1})
 
     async def close(self, workspace: Workspace) -> None:
         """Remove the files of a workspace; it can be built again."""

@@ -8,11 +8,14 @@ from temporalio.client import WorkflowHandle
 
 from tenure.algorithms.writing.conversation import summarize_report
 from tenure.contracts.base import RunId
-from tenure.contracts.result.ask import AskReply, AskRequest, Thread
+from tenure.contracts.result.ask import AskReply, AskRequest, ResultText, Thread
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.installation import PROGRAM
+from tenure.report.result_texts import write_texts
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import AskBody
+from tenure.runs.reading import trace_record
 from tenure.runs.session.connection import ASK_WORKFLOW, Session, start_unique_workflow
 from tenure.runs.session.run_records import RunRecord, find_run, open_run
 from tenure.runs.start import find_reservation_price
@@ -26,7 +29,7 @@ async def start_answer(session: Session, run_id: str, body: AskBody) -> Workflow
     """Start the answering of a question in the conversation of its run.
 
     Raises:
-        InvalidRequest: the run reads nothing that could be asked about.
+        InvalidRequest: the run has read and changed nothing that could be asked about, or is still changing it.
         TenureError: another question about the run is being answered.
     """
     record, name = await open_run(session, run_id), make_thread_id(run_id)
@@ -52,12 +55,14 @@ def make_thread_id(run_id: str) -> str:
 async def _build_request(
     record: RunRecord, conversation: RunRecord | None, body: AskBody, settings: ChatModelSettings
 ) -> AskRequest:
-    """Return the question with the corpora it may read and the earlier turns."""
+    """Return the question with the corpora and the texts that it may read, and the earlier turns."""
     run = await record.read_run_request()
-    thread = await (read_thread(conversation) if conversation else _begin_thread(record))
+    result = await record.read_result(Result) if record.is_completed else None
+    thread = await read_thread(conversation) if conversation else _begin_thread(result)
     limits = _build_limits(record.id, body, run, settings)
     corpora = _list_corpora(record.id, run, web=bool(limits.web) or thread.read_web)
-    if not corpora:
+    texts = await _read_texts(record, run, result)
+    if not (corpora or texts):
         raise InvalidRequest(f"run {record.id} has read no documents to ask about")
     return AskRequest(
         run=RunId(record.id),
@@ -65,6 +70,7 @@ async def _build_request(
         question=body.question,
         corpora=corpora,
         databases=run.databases,
+        texts=texts,
         limits=limits,
         search=body.search_again,
         thread=thread,
@@ -78,11 +84,27 @@ async def read_thread(conversation: RunRecord) -> Thread:
     return (await conversation.read_request(AskRequest)).thread
 
 
-async def _begin_thread(record: RunRecord) -> Thread:
+async def _read_texts(record: RunRecord, run: RunRequest, result: Result | None) -> tuple[ResultText, ...]:
+    """Return the texts on what a coding run has made; none for research.
+
+    Raises:
+        TenureError: its change is not finished, or the run has failed.
+    """
+    if result is None and run.repository:
+        if record.is_running:
+            raise InvalidRequest(
+                f"run {record.id} has no change to ask about yet: `{PROGRAM} watch {record.id}` shows it"
+            )
+        await record.read_result(Result)  # which raises the reason of its failure
+    if result is None or not (result.repository or result.files):
+        return ()
+    return write_texts(result, await trace_record(record))
+
+
+def _begin_thread(result: Result | None) -> Thread:
     """Return a thread with the answer and the numbered sources of the report; empty without a report."""
-    if not record.is_completed:
+    if result is None:
         return Thread()
-    result = await record.read_result(Result)
     return Thread(report=summarize_report(result), sources=tuple(source.id for source in result.sources))
 
 

@@ -256,7 +256,7 @@ class RunConversation(Contract):
 
 
 class ForkBody(ForkOptions, OperationRequest):
-    """A new run from an earlier cycle of a run."""
+    """A new run from an earlier cycle or answer of a run."""
 
 
 class IngestBody(SecretOptions, OperationRequest):

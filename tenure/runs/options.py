@@ -238,9 +238,25 @@ class AskOptions(FollowUpLimits):
 
 
 class ForkOptions(TurnOptions, FollowUpLimits):
-    """Conditions of a new run from an earlier cycle of a run; those that are not given are those of that run."""
+    """Conditions of a new run from an earlier cycle or answer of a run; those not given are those of that run."""
 
-    cycle: Annotated[int, Option("Last cycle to take over.", "--cycle", minimum=1, maximum=100)]
+    cycle: Annotated[
+        int | None, Option("Last cycle of a research to take over.", "--cycle", minimum=1, maximum=100)
+    ] = None
+    answer: Annotated[
+        int | None,
+        Option(
+            "Last answer of the model in a repository to take over; null for its last one.",
+            "--answer",
+            "last answer of the model in a repository to take over, as `trace` numbers them (default: the last one)",
+            minimum=1,
+            maximum=1_000,
+        ),
+    ] = None
+    attempt: Annotated[
+        int | None,
+        Option("With several attempts in a repository: the one to continue.", "--attempt", minimum=1, maximum=100),
+    ] = None
     feedback: Annotated[str, Option("Feedback for the new run.", "--feedback", metavar="TEXT", max_length=4_000)] = ""
     id: Annotated[
         Name | None, Option("Name of the new run; by default made from the old one.", "--id", metavar="ID")

@@ -32,7 +32,7 @@ def make_run_id(question: str, mode: str, *, private: bool = False, suffix: str 
 
 
 def make_fork_id(origin: str, cycle: int) -> str:
-    """Return the id of a fork, made from the id of its origin."""
+    """Return the id of a fork after a cycle or an answer, made from the id of its origin."""
     return check_run(f"{origin}-after-{cycle}-{secrets.token_hex(3)}")
 
 

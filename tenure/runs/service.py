@@ -235,7 +235,7 @@ class Service(Session):
         yield conversation
 
     async def fork(self, run: str, body: ForkBody) -> StartReply:
-        """Start a new run from a cycle of a run."""
+        """Start a new run from a cycle or an answer of a run."""
         handle, notes = await launch_fork(self, check_run(run), body)
         return self._describe_start(handle.id, notes)
 

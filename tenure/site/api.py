@@ -173,7 +173,9 @@ OPERATIONS = (
         "Return the conversation about a run.",
         Service.read_conversation,
     ),
-    ApiOperation("POST", f"{_RUN}/forks", "fork_run", "Start a new run from a cycle of a run.", Service.fork),
+    ApiOperation(
+        "POST", f"{_RUN}/forks", "fork_run", "Start a new run from a cycle or an answer of a run.", Service.fork
+    ),
     ApiOperation("GET", _RUN, "describe_run", "Return the present state of a run.", Service.describe),
     ApiOperation("GET", "/diff", "compare_runs", "Compare the reports of two runs.", Service.compare),
     ApiOperation("GET", "/corpora", "list_corpora", "List corpora and running ingestions.", Service.list_corpora),

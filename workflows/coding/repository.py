@@ -44,7 +44,8 @@ with workflow.unsafe.imports_passed_through():
         RepositoryRequest,
         RepositoryState,
     )
-    from tenure.contracts.coding.repositories import ChangeSoFar, OpenRequest, RepositoryStep
+    from tenure.contracts.coding.repositories import ChangeSoFar, CopyStateRequest, OpenRequest, RepositoryStep
+    from tenure.contracts.research.fork import RepositoryCheckpoint
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.research.trace import TracedAction, TracedAnswer, TracedVerification
     from tenure.contracts.run.run import RunPhase, WorkflowUsage
@@ -68,6 +69,9 @@ MAX_LABEL_CHARACTERS = 60
 
 MAX_PASSAGES = 12
 """Passages of documents that the model receives."""
+
+CONTINUE = "The work continues from here. See what is left to do."
+"""Message after an answer that has ended the work, from which a fork continues without feedback."""
 
 NO_MODEL = "Ended because no change was made: no model has answered, and a search without one has found no edit."
 
@@ -126,6 +130,11 @@ class RepositoryWorkflow(RepositoryWork):
         """Return the change so far."""
         return self.state.change if self.state else ChangeSoFar()
 
+    @workflow.query(description="Work after an answer, from which a fork continues; 0 for the last answer.")
+    def checkpoint(self, answer: int) -> RepositoryCheckpoint:
+        """Return the work after an answer."""
+        return self.build_checkpoint(answer)
+
     # The phases
 
     async def _execute_phases(self) -> None:
@@ -171,7 +180,7 @@ class RepositoryWorkflow(RepositoryWork):
     async def _open(self) -> RepositoryState | None:
         """Copy the commit to a private place, unless an earlier history has done so; None if no worker can."""
         if self.state is not None:
-            return self.state
+            return await self._take_over(self.state)
         self._report_phase("prepare", f"opening {self.request.task.source.path}")
         task = self.request.task
         request = OpenRequest(run=self.request.run, source=task.source, web=task.web)
@@ -192,12 +201,26 @@ class RepositoryWorkflow(RepositoryWork):
         self._report_phase("prepare", f"at commit {commit[:12]}: {opened.subject}")
         return self.get_state()
 
+    async def _take_over(self, state: RepositoryState) -> RepositoryState:
+        """Return the state of an earlier history; that of another run is copied first."""
+        if state.workspace.run == self.request.run:
+            return state
+        copying = CopyStateRequest(workspace=state.workspace, run=self.request.run)
+        workspace = await self.clients.execute_activity(
+            WorkspaceActivities.copy_state, copying, summary=f"the files of {state.workspace.run}"
+        )
+        opened = state.opened.model_copy(update={"workspace": workspace.model_copy(update={"patch": ""})})
+        self.update(workspace=workspace, opened=opened)
+        return self.get_state()
+
     async def _prepare(self, state: RepositoryState) -> None:
         """Start the steps that run during the conversation, and wait briefly for its beginning."""
         prepared = Preparation(self.clients, self.request, state.opened.workspace, self._allow_network, self.checking)
         self.preparation = prepared
         if state.answers or self.request.attempt:
             prepared.restore(state)
+            if state.turns:
+                self._tell(*(self._read_news() or ([] if state.turns[-1].results else [CONTINUE])))
         else:
             prepared.start()
             await prepared.wait_for_beginning()
@@ -403,6 +426,7 @@ class RepositoryWorkflow(RepositoryWork):
         kept, turns = conversation.compact_turns(state.summary, (*state.turns, turn))
         self.update(summary=kept, turns=turns)
         self._tell(*self._read_news())
+        self.checkpoints[state.answers] = self.get_state()
 
     def _read_news(self) -> list[str]:
         """Return the news of the preparation, and the feedback that the model has not read."""

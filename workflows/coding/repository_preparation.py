@@ -102,6 +102,11 @@ class Preparation:
         """Whether every step has ended."""
         return all(task.done() for task in self._tasks.values())
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether no step was stopped before its end."""
+        return all(task.done() and not task.cancelled() for task in self._tasks.values())
+
     async def wait_for_beginning(self) -> None:
         """Wait for what the conversation begins with, but not long."""
         started = [self._tasks[name] for name in ("map", "commands") if name in self._tasks]

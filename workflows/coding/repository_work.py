@@ -14,6 +14,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding.engineer_news import describe_tests
     from tenure.contracts.coding.engineering import RepositoryRequest, RepositoryState
     from tenure.contracts.coding.repositories import ChangeSoFar, Patch, RepositoryStep, Workspace
+    from tenure.contracts.research.fork import RepositoryCheckpoint
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.run.run import Feedback
     from tenure.contracts.sandbox import SandboxSelfTest
@@ -30,6 +31,8 @@ class RepositoryWork(ControllableWorkflow):
         super().__init__(request.control, part=f"attempt {request.attempt}" if request.attempt else "repository")
         self.request = request
         self.state: RepositoryState | None = request.state
+        self.checkpoints = {request.state.answers: request.state} if request.state and request.state.turns else {}
+        """State after each answer of this history and its actions; they share what they have in common."""
         self.clients = ActivityClients(self, request.limits, question=request.question, run=request.run)
         if request.state:
             self.clients.record.usage = request.state.usage
@@ -101,6 +104,22 @@ class RepositoryWork(ControllableWorkflow):
             progress=state.progress.model_copy(update=progress),
         )
 
+    def build_checkpoint(self, answer: int) -> RepositoryCheckpoint:
+        """Return the work after an answer, or after the last one for 0, as the beginning of a fork."""
+        if not self.checkpoints or self.preparation is None or not self.preparation.is_complete:
+            return RepositoryCheckpoint()
+        first, last = min(self.checkpoints), max(self.checkpoints)
+        if (state := self.checkpoints.get(answer or last)) is None:
+            return RepositoryCheckpoint(first=first, last=last)
+        fresh = RepositoryState(opened=state.opened, workspace=state.workspace)
+        own = ("verifications", "report", "is_plan_approved", "fallbacks", "usage", "unused_budget", "questions")
+        prepared = {name: getattr(self.preparation, name) for name in ("environment", "problem", "baseline", "checks")}
+        start = {name: getattr(fresh, name) for name in (*own, "budget_requests")} | prepared
+        start["progress"] = state.progress.model_copy(update={"attempt": 0})
+        feedback = tuple(self.feedback_items[: state.read_feedback])
+        continued = {"state": state.model_copy(update=start), "feedback": feedback, "attempt": 0}
+        return RepositoryCheckpoint(first=first, last=last, request=self.request.model_copy(update=continued))
+
     def get_state(self) -> RepositoryState:
         """Return the state, after the repository was opened."""
         assert self.state is not None, "the repository is open"
@@ -111,3 +130,5 @@ class RepositoryWork(ControllableWorkflow):
         state = self.get_state()
         assert changes.keys() <= RepositoryState.model_fields.keys(), changes
         self.state = state.model_copy(update=changes)
+        if self.state.answers in self.checkpoints:
+            self.checkpoints[self.state.answers] = self.state

@@ -61,6 +61,7 @@ with workflow.unsafe.imports_passed_through():
         ForkOrigin,
         ForkRequest,
         ForkRunRequest,
+        RepositoryForkRequest,
     )
     from tenure.contracts.research.learning import Experience
     from tenure.contracts.research.progress import ProgressUpdate
@@ -96,10 +97,11 @@ class AgentWorkflow(InteractiveRun):
     """Workflow of one run, which answers one question."""
 
     @workflow.init
-    def __init__(self, request: RunRequest | ForkRunRequest) -> None:
+    def __init__(self, request: RunRequest | ForkRunRequest | RepositoryForkRequest) -> None:
         """Start from the request; a fork starts from the state of an earlier run as well."""
         super().__init__()
         self.origin = origin = request.origin if isinstance(request, ForkRunRequest) else None
+        self.work = request.origin if isinstance(request, RepositoryForkRequest) else None
         if origin:
             self.change_control(outline=origin.checkpoint.outline)
         self.request = request = resolve_request(request, origin)
@@ -117,7 +119,8 @@ class AgentWorkflow(InteractiveRun):
         self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
         self.run_memory = RunMemory(self.clients, request)
         self.status = StatusPublisher(RunProgress(id=self.id, question=request.question), request.notifications)
-        self.feedback_items = list(origin.checkpoint.feedback) if origin else []
+        before = origin.checkpoint if origin else self.work.request if self.work else None
+        self.feedback_items = list(before.feedback) if before else []
         self.feedback_log = FeedbackLog(self.feedback_items)
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
@@ -130,7 +133,7 @@ class AgentWorkflow(InteractiveRun):
         self.draft: ReportDraft | None = None
 
     @workflow.run
-    async def run(self, request: RunRequest | ForkRunRequest) -> Result:
+    async def run(self, request: RunRequest | ForkRunRequest | RepositoryForkRequest) -> Result:
         """Answer the question; end in a result document unless the run fails or is cancelled from outside."""
         self._publish(status=self.current_status, phase="ingest")
         self.main = asyncio.create_task(self._write_draft())
@@ -176,9 +179,8 @@ class AgentWorkflow(InteractiveRun):
                 return self._end_early("no_evidence", "No passage was found that is relevant enough to the question.")
         await self.wait_while_paused()
         if self.is_finishing and self.control.exhausted not in MODEL_BUDGETS:
-            limits, exhausted = self.run_budget.limits, self.control.exhausted
-            used_up = exhausted and format_line(f"{describe_limit(limits, exhausted)} was used up")
-            reason = used_up or "A person asked to finish"
+            limits, exhausted, reason = self.run_budget.limits, self.control.exhausted, "A person asked to finish"
+            reason = format_line(f"{describe_limit(limits, exhausted)} was used up") if exhausted else reason
             return self._end_early("finished_early", f"{reason} before anything was written.")
         return await (self._code() if mode == "CODE" else self._research())
 
@@ -369,9 +371,8 @@ class AgentWorkflow(InteractiveRun):
         self._publish(last="looking at what can be run here")
         if self.control.outline:
             self.notes.append("The outline that a person has set was not followed: a program has none.")
-        await self.run_memory.recall_lessons()
         memory, feedback = self.run_memory, self.feedback_items
-        part = build_coding_part(self.id, self.request, memory, self.evidence, feedback, self.control)
+        part = await build_coding_part(self.id, self.request, memory, self.evidence, feedback, self.control, self.work)
         return await self._execute_child(*part)
 
     async def _execute_child(self, name: str, run: Any, request: PartRequest) -> ReportDraft:
@@ -596,5 +597,4 @@ class AgentWorkflow(InteractiveRun):
         """Display why the run ended without a result."""
         self.change_control(finishing=True)  # a question to a person would delay the end
         status = "cancelled" if is_cancelled_exception(error) else "failed"
-        reason = describe_failure(error) if status == "failed" else None
-        self._publish(status=status, error=reason, last=status)
+        self._publish(status=status, error=describe_failure(error) if status == "failed" else None, last=status)

@@ -1,6 +1,7 @@
-"""Answer a follow-up question from the corpora of a run, with verified citations.
+"""Answer a follow-up question from the corpora of a run, or from its change of a repository, with verified citations.
 
-The workflow reads the corpora of the run but does not contact the run itself, which may be running or have ended.
+The workflow reads the corpora of the run but does not contact the run itself, which may be running or have ended. Texts
+on the change of a coding run come with the question and become sources of their own.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from workflows.runtime.control import ControllableWorkflow
 from workflows.upkeep.archive import start_archiving
 
 with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
     from tenure.algorithms.calculator.questions import extract_calculable, is_pure_calculation
     from tenure.algorithms.control.budget import BudgetAccount
@@ -24,7 +26,15 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
     from tenure.contracts.evidence.retrieval import QueryPurpose
     from tenure.contracts.research.report import ReportDraft, SectionDraft
-    from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskRequest, Exchange, Thread
+    from tenure.contracts.result.ask import (
+        MAX_THREAD_EXCHANGES,
+        AskReply,
+        AskRequest,
+        Exchange,
+        ResultTextsRequest,
+        Thread,
+        get_change_corpus,
+    )
     from tenure.contracts.result.result import Result
     from tenure.contracts.run.budget import BudgetGrant, BudgetRequest
     from tenure.roles.research import query_refiner, question_rewriter
@@ -75,12 +85,12 @@ class AskWorkflow(ControllableWorkflow):
         task = build_question_task(
             self.standalone_question,
             self.request.run,
-            self.request.corpora,
+            self.request.corpora or (get_change_corpus(self.request.run),),
             self.request.databases,
             self.request.limits,
         )
         tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
-        used = await tools.use(passages, calculation=calculation, queries_tables=True)
+        used = await tools.use(passages, calculation=calculation, queries_tables=bool(self.request.corpora))
         evidence = add_new_passages(used.results, passages)
         if used.calculation and is_pure_calculation(self.standalone_question):
             draft = await tools.write_calculation(used)
@@ -112,8 +122,11 @@ class AskWorkflow(ControllableWorkflow):
         return extract_calculable(self.standalone_question) or rewritten.calculation.strip()
 
     async def _gather(self) -> tuple[PassageRef, ...]:
-        """Search for the question, and if allowed once more for what is missing."""
-        passages = await self._search(self.standalone_question)
+        """Read the texts of the run, search for the question, and if allowed once more for what is missing."""
+        passages = await self._read_texts()
+        if not self.request.corpora:
+            return passages
+        passages = add_new_passages(passages, await self._search(self.standalone_question))
         if not self.request.search or self.is_finishing:
             return passages
         purpose: QueryPurpose = "next_hop" if passages else "reword"
@@ -133,6 +146,15 @@ class AskWorkflow(ControllableWorkflow):
             return passages
         more = {passage.chunk: passage for passage in await self._search(query)}
         return tuple(({passage.chunk: passage for passage in passages} | more).values())
+
+    async def _read_texts(self) -> tuple[PassageRef, ...]:
+        """Store the texts on the result of the run, and return their passages on the question."""
+        texts, question = self.request.texts, self.standalone_question
+        if not texts:
+            return ()
+        request = ResultTextsRequest(run=self.request.run, question=question, texts=texts)
+        storing = self.clients.execute_activity(KnowledgeActivities.store_result_texts, request, summary=question)
+        return await storing
 
     async def _search(self, query: str) -> tuple[PassageRef, ...]:
         limits = self.request.limits

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 
 # "a\n" and, at the end of a text without a line feed, "b".
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+# "diff --git a/src/a.py b/src/a.py" names the file twice; a quoted name stays as Git writes it
+_HEAD = re.compile(r'diff --git "?a/.* "?b/(.*?)"?$', re.MULTILINE)
+_FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 # Git's note on a text without a line feed at its end
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 _EMPTY_BLOB = "e69de29"
@@ -33,6 +36,13 @@ def mark_lines(patch: str) -> Iterator[tuple[str, str]]:
             yield "place", line
             continue
         yield kinds.get(line[:1], "") if is_content else "file", line
+
+
+def split_patch(patch: str) -> Iterator[tuple[str, str]]:
+    """Yield the changes of each file of a patch in the form of Git, with the path of the file."""
+    for part in _FILE.split(patch):
+        if head := _HEAD.match(part):
+            yield head[1], part
 
 
 def _diff_file(path: str, before: str | None, after: str | None) -> Iterator[str]:

@@ -21,12 +21,16 @@ _CONTINUATION: Final = re.compile(
 
 
 def summarize_report(result: Result) -> str:
-    """Return the short answer and the abstract of a report, without sentences that instructions may have shaped."""
+    """Return the answer of a report, or cause and change of a repository, shortened.
+
+    Sentences of the answer that instructions may have shaped are left out.
+    """
     short = (
         f"{result.short_answer.text.rstrip('.')}." if result.short_answer and not result.short_answer.tainted else ""
     )
     sentences = (claim.text for claim in result.abstract_claims if not claim.tainted)
-    return shorten(" ".join(filter(None, (short, *sentences))), MAX_SUMMARY_CHARACTERS)
+    change = (result.repository.cause, result.repository.change) if result.repository else ()
+    return shorten(" ".join(filter(None, (short, *sentences, *change))), MAX_SUMMARY_CHARACTERS)
 
 
 def continue_calculation(question: str, answers: Sequence[str]) -> str:

@@ -69,6 +69,14 @@ class OpenedRepository(Contract):
     """Limits of reading and changing: large and binary files, links, changes that are not committed."""
 
 
+class CopyStateRequest(Contract):
+    """A state of another run, from which a run continues."""
+
+    workspace: Workspace
+    run: RunId
+    """Run that continues."""
+
+
 class ReadRequest(Contract):
     """Lines of a file to be shown with their numbers."""
 

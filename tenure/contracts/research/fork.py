@@ -1,6 +1,7 @@
-"""Forks: checkpoints of research cycles, and the new runs that start from them."""
+"""Forks: checkpoints of research cycles and of the work in a repository, and the new runs that start from them."""
 
 from tenure.contracts.base import Contract, RunId
+from tenure.contracts.coding.engineering import RepositoryRequest
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.research.spiral import ResearchRequest, SpiralState
@@ -34,6 +35,31 @@ class ForkRunRequest(RunRequest):
     """Start of a run that continues from a checkpoint of another run."""
 
     origin: ForkOrigin
+
+
+class RepositoryCheckpoint(Contract):
+    """Answers of a model in a repository after which a fork can continue, and the work after one of them."""
+
+    first: int = 0
+    last: int = 0
+    """First and last such answer; 0 if there is none."""
+    request: RepositoryRequest | None = None
+    """Request that continues the work; None if the work cannot be continued after the answer."""
+
+
+class RepositoryOrigin(Contract):
+    """Starting point of a fork of the work in a repository."""
+
+    run: RunId
+    """Run that is forked."""
+    request: RepositoryRequest
+    """Request that continues its work; new feedback for the fork is appended to its feedback."""
+
+
+class RepositoryForkRequest(RunRequest):
+    """Start of a run that continues the work of another run in a repository."""
+
+    origin: RepositoryOrigin
 
 
 class ForkRequest(Contract):

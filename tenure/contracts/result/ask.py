@@ -6,8 +6,6 @@ between two questions.
 
 from typing import Literal
 
-from pydantic import Field
-
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.result.result import ResultClaim, SourceEntry
@@ -43,6 +41,27 @@ class Thread(Contract):
     """Whether web pages were read for it, so that they are searched, too."""
 
 
+class ResultText(Contract):
+    """A text on the result of a run, which an answer can cite."""
+
+    title: str
+    text: str
+    """The text in Markdown."""
+
+
+def get_change_corpus(run: str) -> str:
+    """Return the corpus of the texts on the result of a run; no corpus of a person has such a name."""
+    return f"change/{run}"
+
+
+class ResultTextsRequest(Contract):
+    """Texts on the result of a run to be stored, and a question about them."""
+
+    run: RunId
+    question: str
+    texts: tuple[ResultText, ...]
+
+
 class AskRequest(Contract):
     """A follow-up question."""
 
@@ -51,8 +70,10 @@ class AskRequest(Contract):
     topic: str
     """Question of the run."""
     question: Question
-    corpora: tuple[str, ...] = Field(min_length=1)
+    corpora: tuple[str, ...] = ()
     databases: tuple[str, ...] = ()
+    texts: tuple[ResultText, ...] = ()
+    """Texts on the result of a coding run, all of which are read; empty for research."""
     limits: RunLimits = RunLimits()
     """Limits of the answer; contain a web scope only if the web may be read now."""
     search: bool = False

@@ -138,6 +138,13 @@ def drop_corpus(store: Store, name: str) -> bool:
     return True
 
 
+def delete_results(store: Store, name: str) -> None:
+    """Delete the results of a corpus, which need not exist itself."""
+    where = f"corpus = {quote_literal(derive_results_corpus(name))}"
+    for table in {*store.list_chunk_tables(), SOURCES}.intersection(store.list_table_names()):
+        store.delete_rows(table, where)
+
+
 def summarize_corpora(store: Store) -> tuple[CorpusStats, ...]:
     """Return the size and state of each corpus."""
     sums = store.read_rows(SOURCES, ["corpus", "chunks", "characters"]).group_by("corpus")

@@ -78,6 +78,11 @@ def render_trace(trace: Trace) -> str:
     return remove_control_characters("\n\n".join(part for part in parts if part) + "\n")
 
 
+def render_work(trace: Trace) -> str:
+    """Render the work on a change of a repository as Markdown: answers with their actions, test runs and verdicts."""
+    return remove_control_characters("\n\n".join(_work(trace)))
+
+
 def _opening(trace: Trace) -> str:
     end = f", ended {_seconds(trace.ended_at)}" if trace.ended_at else ""
     lines = [

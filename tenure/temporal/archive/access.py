@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tenure.contracts.knowledge.archive import RunDescription
+from tenure.contracts.result.ask import get_change_corpus
 from tenure.knowledge.answers import delete_answers
 from tenure.knowledge.patches import delete_patches
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
+from tenure.knowledge.store.catalogue import delete_results
 from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.store import Store
 from tenure.private_files import PRIVATE_UMASK
@@ -93,7 +95,7 @@ def import_runs(settings: HomeSettings, path: Path, check_id: Callable[[str], ob
 def delete_archived_runs(settings: HomeSettings, run_id: str) -> tuple[str, ...]:
     """Delete a run and the follow-up questions to it from the archive, and return their workflow ids.
 
-    The cached answers of models and the patches of these runs are deleted as well.
+    The cached answers of models, the patches and the texts on the changes of these runs are deleted as well.
 
     Raises:
         ArchiveUnreadable: the archive cannot be written.
@@ -106,6 +108,7 @@ def delete_archived_runs(settings: HomeSettings, run_id: str) -> tuple[str, ...]
             store = Store(settings.knowledge_uri)
             delete_answers(store, run_id)
             delete_patches(store, run_id)
+            delete_results(store, get_change_corpus(run_id))
         return tuple(dict.fromkeys(run.id for run in described))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.coding.patches import build_patch
+from tenure.algorithms.coding.patches import build_patch, split_patch
 
 LINES = st.lists(
     st.text("ab\r\x0b\u2028é ", max_size=3).flatmap(lambda line: st.sampled_from([line, f"{line}\n"])), max_size=12
@@ -54,3 +54,13 @@ def test_equal_files_have_no_patch() -> None:
 def test_names_are_written_as_git_writes_them(before: dict[str, str], after: dict[str, str], line: str) -> None:
     """The name after the change is in the line that programs read."""
     assert line in build_patch(before, after).split("\n")
+
+
+def test_a_patch_is_split_by_its_files() -> None:
+    """Each part has the path of its file; lines that look like the head of one belong to their file."""
+    after = {"a.py": "diff --git a/x b/x\n", "my notes.txt": "A\n", "é.py": "A\n"}
+    patch = build_patch({}, after)
+    parts = list(split_patch(patch))
+
+    assert [path for path, _ in parts] == ["a.py", "my notes.txt", "\\303\\251.py"]
+    assert "".join(part for _, part in parts) == patch and list(split_patch("")) == []

@@ -51,23 +51,25 @@ def test_a_missing_cycle_is_named(running: CommandLine) -> None:
     assert running("start", "go through cycles", "--id", "forked-2").returncode == 0
     assert running("start", "What is this?", "--id", "forked-3").returncode == 0
     late, none, unknown = (running("fork", name, "--cycle", "3") for name in ("forked-2", "forked-3", "forked-4"))
+    absent = running("fork", "forked-2", "--feedback", "deeper")
     child = running("fork", "forked-2/research", "--cycle", "1")
     used = running("fork", "forked-2", "--cycle", "1", "--id", "forked-2")
     long = running("fork", "forked-2", "--cycle", "1", "--feedback", "x" * 4_001)
 
-    assert {done.returncode for done in (late, none, unknown, child, used, long)} == {2}
+    assert {done.returncode for done in (late, none, unknown, absent, child, used, long)} == {2}
     assert error_line(late.stderr).endswith("no cycle 3 to continue from: it has completed cycle 1 to 2")
     assert error_line(none.stderr).endswith("it has completed none, and coding runs have none")
     assert "there is no run forked-4" in error_line(unknown.stderr)
+    assert "--cycle: the last cycle to take over is missing: give one" in error_line(absent.stderr)
     assert "is not a run but a ResearchWorkflow" in error_line(child.stderr)
     assert "--id: forked-2 is in use" in error_line(used.stderr)
     assert "--feedback: String should have at most 4000 characters" in error_line(long.stderr)
 
 
-def test_a_fork_needs_a_cycle(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no default cycle, and an id that is too long for a run is refused."""
-    with pytest.raises(SystemExit):
-        build_parser().parse_args(["fork", "run"])
-    assert "--cycle" in capsys.readouterr().err
+def test_a_fork_has_a_place_to_continue_from() -> None:
+    """It is a cycle, or an answer of one attempt in a repository; an id that is too long for a run is refused."""
+    given = build_parser().parse_args("fork run --answer 3 --attempt 2".split())
+
+    assert (given.cycle, given.answer, given.attempt) == (None, 3, 2)
     with pytest.raises(InvalidRequest):
         make_fork_id("x" * 195, 2)

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from tenure.contracts.base import RunId
+from tenure.contracts.research.fork import RepositoryCheckpoint, RepositoryForkRequest, RepositoryOrigin
 from tenure.contracts.run.run import Feedback, RunRequest
 from tests.histories.recorder import Act, Handle, Recorder, limit, wait_for_signal
 from tests.support.repositories.memory import MemoryRepository
@@ -101,3 +103,19 @@ async def repository_attempts(recorder: Recorder) -> None:
 async def repository_without_model(recorder: Recorder) -> None:
     """Record a run whose model answers nothing that can be read: the places are named."""
     await _record(recorder, says("I do not know."), request())
+
+
+async def repository_fork(recorder: Recorder) -> None:
+    """Record an issue that is resolved, and a fork that continues after its first answer."""
+
+    async def act(handle: Handle) -> None:
+        await handle.result()
+        part = recorder.client.get_workflow_handle(f"{handle.id}/repository")
+        found = await part.query("checkpoint", 1, result_type=RepositoryCheckpoint)
+        assert found.request
+        feedback = (Feedback(text="Mind the tests."),)
+        origin = RepositoryOrigin(run=RunId(handle.id), request=found.request.model_copy(update={"feedback": feedback}))
+        forked = RepositoryForkRequest(**dict(request()), origin=origin)
+        await recorder.start(AgentWorkflow.run, forked, suffix="-fork")
+
+    await _record(recorder, in_turn(LOOK, FIX + DONE, FIX + DONE), request(), act)

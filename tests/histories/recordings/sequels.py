@@ -4,7 +4,7 @@ from temporalio.client import Schedule, ScheduleActionStartWorkflow, ScheduleSpe
 
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.research.fork import ForkRunRequest
-from tenure.contracts.result.ask import AskRequest, Exchange, Thread
+from tenure.contracts.result.ask import AskRequest, Exchange, ResultText, Thread
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import Feedback
 from tenure.notifications import Notifier
@@ -71,7 +71,7 @@ async def fork(recorder: Recorder) -> None:
 
 
 async def ask(recorder: Recorder) -> None:
-    """Record a follow-up question with a thread and a second search."""
+    """Record a follow-up question with a thread, a second search, and a text on the result of the run."""
     chat = ScriptedChat(
         story(
             question_rewriter=says({"question": "How long does the dough of the bread rise?"}),
@@ -80,9 +80,9 @@ async def ask(recorder: Recorder) -> None:
         )
     )
     exchange = Exchange(question="What is bread?", standalone_question="What is bread?", answer="It is baked.")
-    request = ASK.model_copy(
-        update={"search": True, "thread": Thread(exchanges=(exchange,), sources=(SourceId("bread"),))}
-    )
+    thread = Thread(exchanges=(exchange,), sources=(SourceId("bread"),))
+    texts = (ResultText(title="The task", text="Bake a bread."),)
+    request = ASK.model_copy(update={"search": True, "thread": thread, "texts": texts})
     async with recorder.serve(chat, MemoryKnowledge(dict(KITCHEN))):
         await recorder.start(AskWorkflow.run, request)
         await recorder.wait_for_end()

@@ -12,7 +12,9 @@ from tenure.contracts.evidence.tables import QueryRequest
 from tenure.contracts.research.tools import LookupReply, LookupRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store import catalogue
+from tenure.knowledge.store.errors import UnknownChunk
 from tenure.knowledge.store.schema import make_source_id
+from tenure.knowledge.store.store import Store
 from tenure.sources.parsers.tool_text import build_calculation_document, build_tool_document
 from tests.knowledge.conftest import Ingest
 from tests.support.tiers import slow
@@ -86,6 +88,18 @@ def test_stored_result_is_citable_but_not_searchable(folder: Path, knowledge: Kn
     assert [known[one].derived for one in (passage.source, found[0].source)] == [True, False]
     assert knowledge.corpora.drop("c") and knowledge.corpora.load_sources([SourceId(passage.source)]) == {}
     assert catalogue.derive_results_corpus("c") not in {one.corpus for one in knowledge.corpora.load_stats()}
+
+
+def test_results_of_no_corpus_are_deleted_alone(knowledge: KnowledgeBase, uri: str) -> None:
+    """Results of a corpus that does not exist are deleted with their chunks, and those of another one stay."""
+    document = build_calculation_document("Days", Calculation("3 + 4", "7", is_exact=True))
+    gone, kept = (knowledge.results.store_result(name, "calculation", document, "How many?") for name in "ab")
+    catalogue.delete_results(Store(uri), "a")
+
+    assert [one.source for one in kept] == [*knowledge.corpora.load_sources([gone[0].source, kept[0].source])]
+    with pytest.raises(UnknownChunk):
+        knowledge.corpora.load_passages(gone)
+    assert knowledge.corpora.load_passages(kept)
 
 
 URL = "https://evil.example/?leak=swordfish"

@@ -19,6 +19,7 @@ from tenure.contracts.coding.repositories import (
     CodeSearchRequest,
     CommandReply,
     CommandRequest,
+    CopyStateRequest,
     EditRequest,
     Environment,
     EnvironmentRequest,
@@ -140,6 +141,11 @@ class MemoryRepository:
     async def build_patch(self, workspace: Workspace) -> Patch:
         files = self._load(workspace)
         return Patch(workspace=workspace, text=self._diff(files), files=self._changed(files))
+
+    @activity.defn
+    async def copy_state(self, request: CopyStateRequest) -> Workspace:
+        self.asked.append(request)
+        return request.workspace.model_copy(update={"run": request.run, "candidate": 1})
 
     @activity.defn
     async def close_workspace(self, workspace: Workspace) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesRequest
-from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskRequest, Exchange, Thread
+from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskRequest, Exchange, ResultText, Thread
 from tenure.contracts.run.run import RunLimits
 from tenure.sources.document.document import Document
 from tests.conftest import Serving, Stage
@@ -139,6 +139,41 @@ async def test_a_follow_up_question_computes_with_the_answer_of_the_report(servi
     prompts = dict(reversed(chat.asked))
     assert "Answer: 12,000 loaves." in prompts["question_rewriter"]
     assert "Its report answered: 12,000 loaves." in prompts["answerer"]
+
+
+async def test_a_question_about_a_change_is_answered_from_its_texts(serving: Serving) -> None:
+    """The texts become sources that are cited and keep their numbers; nothing is searched, not even a second time."""
+    texts = (
+        ResultText(title="The task", text="The loaf is *flat*."),
+        ResultText(title="The change of loaf.py", text="### `loaf.py`, lines 1 to 2\n\n```diff\n+YEAST = 7\n```"),
+    )
+    chat = ScriptedChat(
+        story(
+            question_rewriter=says({"question": "Why was YEAST added?"}),
+            answerer=says("The loaf was flat [1]."),
+        )
+    )
+    knowledge = MemoryKnowledge(dict(KITCHEN))
+    async with serving(chat, knowledge) as stage:
+        first = await answered(stage, asked("Why was it added?", corpora=(), texts=texts, search=True))
+        second = await answered(stage, asked("How many times?", corpora=(), texts=texts, thread=first.thread))
+
+    assert (first.status, second.status, knowledge.searches) == ("answered", "answered", [])
+    assert [(source.n, source.title, source.uri) for source in first.sources] == [(1, "The task", "run:run/The task")]
+    assert first.claims[0].citations[0].quote == "The loaf is flat." and second.sources == first.sources
+    prompt = next(prompt for role, prompt in chat.asked if role == "answerer")
+    assert 'source="The change of loaf.py"' in prompt and "Why was YEAST added?" in prompt
+
+
+async def test_documents_and_a_change_answer_together(serving: Serving) -> None:
+    """A coding run that has read documents answers from both."""
+    chat = ScriptedChat(story(answerer=says("It is flat [1], and it rises for two hours [2].")))
+    texts = (ResultText(title="The task", text="The loaf is flat."),)
+    async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
+        await answered(stage, asked("How long does the dough of the bread rise?", texts=texts))
+
+    prompt = next(prompt for role, prompt in chat.asked if role == "answerer")
+    assert 'source="The task"' in prompt and 'source="Bread"' in prompt
 
 
 class Sold(MemoryKnowledge):
