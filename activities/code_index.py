@@ -5,7 +5,8 @@ An action that is refused is a result, so that the model reads the reason.
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -22,6 +23,7 @@ from tenure.knowledge.code.search import draw_map, make_filter, search_meaning, 
 from tenure.knowledge.code.snapshot import CodeSnapshot, StateFile
 from tenure.repositories.git import Git
 from tenure.repositories.grep import LineSearchRefused, list_state, search_lines
+from tenure.repositories.locks import run_to_end
 from tenure.repositories.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -34,9 +36,7 @@ class _OpenState(NamedTuple):
     """Files and index of a state, for one action."""
 
     folder: Path
-    git: Git
     snapshot: CodeSnapshot
-    report: IndexReport
 
 
 class CodeIndexActivities:
@@ -48,13 +48,31 @@ class CodeIndexActivities:
 
     @activity.defn
     async def index_repository(self, workspace: Workspace) -> IndexReport:
-        """Index the files of a state that are not indexed yet."""
-        return await self._act(workspace, lambda state: state.report)
+        """Index the files of a state that are not indexed yet.
+
+        It reads a copy of them: the first index of a large repository takes long, and other actions do not wait for it.
+        """
+        with translate_repository_errors():
+            async with send_heartbeats(), self._workspaces.copy(workspace) as folder:
+                async with self._workspaces.open(workspace, read_only=True):
+                    git = await self._workspaces.open_git(workspace)
+                    files = await run_to_end(lambda: _list_files(git))
+                _, report = await _run_stoppable(partial(self._update, workspace, files, folder))
+                return report
 
     @activity.defn
     async def search_code(self, request: CodeSearchRequest) -> ActionResult:
         """Search the files of a state by meaning, text or regular expression, or for a symbol."""
-        return await self._act(request.workspace, lambda state: self._search(request, state))
+        if request.kind in ("symbol", "meaning"):
+            return await self._act(request.workspace, lambda state: self._search(request, state))
+        with translate_repository_errors():
+            async with send_heartbeats(), self._workspaces.open(request.workspace, read_only=True):
+                git = await self._workspaces.open_git(request.workspace)
+                return await run_to_end(
+                    lambda: _run_search(
+                        request, (file.path for file in _list_files(git)), lambda: _search_lines(request, git)
+                    )
+                )
 
     @activity.defn
     async def map_repository(self, request: MapRequest) -> ActionResult:
@@ -66,40 +84,58 @@ class CodeIndexActivities:
 
     async def _act(self, workspace: Workspace, act: Callable[[_OpenState], T]) -> T:
         """Act on the files of a state, after those are indexed that are not."""
-        stopped = threading.Event()
 
-        def work(folder: Path, git: Git) -> T:
-            files = [StateFile(path, blob) for path, blob in list_state(git)]
-            index = self._knowledge.code
-            snapshot, report = index.update(workspace.repository, files, folder, stopped.is_set)
-            return act(_OpenState(folder, git, snapshot, report))
+        def work(folder: Path, git: Git, is_stopped: Callable[[], bool]) -> T:
+            snapshot, _ = self._update(workspace, _list_files(git), folder, is_stopped)
+            return act(_OpenState(folder, snapshot))
 
         with translate_repository_errors():
             async with send_heartbeats(), self._workspaces.open(workspace, read_only=True) as folder:
                 git = await self._workspaces.open_git(workspace)
-                working = asyncio.ensure_future(asyncio.to_thread(work, folder, git))
-                try:
-                    return await asyncio.shield(working)
-                except asyncio.CancelledError:
-                    # The files are left only when nothing reads them any more.
-                    stopped.set()
-                    await asyncio.wait((working,))
-                    raise
+                return await _run_stoppable(partial(work, folder, git))
+
+    def _update(
+        self, workspace: Workspace, files: Sequence[StateFile], folder: Path, is_stopped: Callable[[], bool]
+    ) -> tuple[CodeSnapshot, IndexReport]:
+        return self._knowledge.code.update(workspace.repository, files, folder, is_stopped)
 
     def _search(self, request: CodeSearchRequest, state: _OpenState) -> ActionResult:
         code, key = self._knowledge.code, request.workspace.repository
-        try:
-            chosen = make_filter(request.pattern)
-            if request.pattern and not any(chosen(path) for path, _ in list_state(state.git)):
-                raise LineSearchRefused(f"no file matches {request.pattern}")
+
+        def search() -> ActionResult:
             if request.kind == "symbol":
                 return search_symbol(state.snapshot, state.folder, request.query, request.pattern)
-            if request.kind == "meaning":
-                return search_meaning(code, key, state.snapshot, state.folder, request.query, request.pattern)
-            return _search_lines(request, state.git)
-        except (LineSearchRefused, FileRefused) as error:
-            text = f"search {request.kind}: {error}"
-            return ActionResult(text=text, summary=f"search {request.kind}: refused", failed=True)
+            return search_meaning(code, key, state.snapshot, state.folder, request.query, request.pattern)
+
+        return _run_search(request, state.snapshot.by_path, search)
+
+
+async def _run_stoppable(work: Callable[[Callable[[], bool]], T]) -> T:
+    """Run work in a thread; if the caller is cancelled, stop it and wait until nothing reads its files."""
+    stopped = threading.Event()
+    working = asyncio.ensure_future(asyncio.to_thread(work, stopped.is_set))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        stopped.set()
+        await asyncio.wait((working,))
+        raise
+
+
+def _list_files(git: Git) -> list[StateFile]:
+    return [StateFile(path, blob) for path, blob in list_state(git)]
+
+
+def _run_search(request: CodeSearchRequest, paths: Iterable[str], search: Callable[[], ActionResult]) -> ActionResult:
+    """Return the result of a search among files, or the reason why it is refused."""
+    try:
+        chosen = make_filter(request.pattern)
+        if request.pattern and not any(map(chosen, paths)):
+            raise LineSearchRefused(f"no file matches {request.pattern}")
+        return search()
+    except (LineSearchRefused, FileRefused) as error:
+        text = f"search {request.kind}: {error}"
+        return ActionResult(text=text, summary=f"search {request.kind}: refused", failed=True)
 
 
 def _search_lines(request: CodeSearchRequest, git: Git) -> ActionResult:

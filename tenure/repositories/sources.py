@@ -47,7 +47,7 @@ class LocalRepository:
     def outside(self) -> tuple[Path, ...]:
         """Folders that it needs, that are not in the named one, and that have not agreed to be used from there.
 
-        A file `.git` may name any repository. Only its owner can make one that names the working copy as well.
+        A file `.git` may name any repository, but only the user of that one can let it name the working copy in turn.
         """
         own = () if self.is_linked else (self.git_folder, self.common_folder)
         needed = dict.fromkeys((*own, *self.alternates))

@@ -1,8 +1,10 @@
 """Tests of the activities that index and search the files of a workspace."""
 
+import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from temporalio.testing import ActivityEnvironment
@@ -13,6 +15,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.repositories.workspaces import Workspaces
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.repositories.git import make_repository, make_workspaces, start_work
+from tests.support.waiting import WAIT_SECONDS
 
 FILES: dict[str, str | bytes] = {
     "src/basket.py": "def total_price(items):\n    return sum(items)\n",
@@ -119,3 +122,28 @@ async def test_map_is_drawn_for_the_task(
     drawn = await run(activities.map_repository, MapRequest(workspace=workspace, task="total_price is wrong"))
 
     assert drawn.text.splitlines()[1:3] == ["src/basket.py", "  1: def total_price(items)"]
+
+
+async def test_other_actions_do_not_wait_for_the_index(
+    knowledge: KnowledgeBase, workspaces: Workspaces, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a repository is indexed, its files can be opened and its text is searched."""
+    activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
+    reached, released, update = threading.Event(), threading.Event(), knowledge.code.update
+
+    def wait_and_update(*given: Any) -> Any:
+        reached.set()
+        assert released.wait(WAIT_SECONDS)
+        return update(*given)
+
+    monkeypatch.setattr(knowledge.code, "update", wait_and_update)
+    indexing = asyncio.ensure_future(run(activities.index_repository, workspace))
+    assert await asyncio.to_thread(reached.wait, WAIT_SECONDS)
+    request = CodeSearchRequest(workspace=workspace, kind="text", query="def total_price(")
+    found = await run(activities.search_code, request)
+    async with workspaces.open(workspace):
+        assert not indexing.done()
+    released.set()
+
+    assert "src/basket.py\n1: def total_price(items):" in found.text
+    assert (await indexing).indexed == 3

@@ -448,7 +448,7 @@ async def test_the_best_attempt_is_chosen_by_its_proof(serving: Serving) -> None
 
 
 def answer_attempts(held: Held, *ended: int) -> Line:
-    """Return a model that changes a file in each attempt and then waits, or immediately done in those that end."""
+    """Return a model that changes a file in each attempt and then waits, or is done immediately in those that end."""
 
     async def line(prompt: str) -> Any:
         if "This is attempt" not in prompt:
