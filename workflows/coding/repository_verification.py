@@ -25,6 +25,11 @@ with workflow.unsafe.imports_passed_through():
 
 T = TypeVar("T")
 
+MIN_NEW_TEST_SECONDS = 30.0
+NEW_TEST_TIME_FACTOR = 3
+"""Time of new tests on the code of the commit: half a minute, and three times that of all its tests. Such a test may
+never end there, as one of an endless retry did: three runs of 900 s."""
+
 
 async def verify_change(clients: ActivityClients, prepared: Preparation, patch: Patch) -> Proof:
     """Return the verdict of the tests of the project on a change."""
@@ -59,7 +64,10 @@ class _Verification:
         baseline = before.passed_digest
         self._with_change = ProjectTestRequest(workspace=patch.workspace, environment=environment, baseline=baseline)
         self._without_change = self._with_change.model_copy(update={"workspace": prepared.workspace})
-        self._new_tests = self._with_change.model_copy(update={"original_code": True, "baseline": ""})
+        limits = self._with_change.limits
+        seconds = min(limits.wall_seconds, MIN_NEW_TEST_SECONDS + NEW_TEST_TIME_FACTOR * before.seconds)
+        limits = limits.model_copy(update={"wall_seconds": seconds})
+        self._new_tests = self._with_change.model_copy(update={"original_code": True, "baseline": "", "limits": limits})
         self._old_tests = self._with_change.model_copy(update={"original_tests": True})
         self._notes: list[str] = []
 

@@ -96,6 +96,19 @@ async def test_an_issue_is_resolved_and_proved(serving: Serving) -> None:
     assert "return 'wrong'" in second and "ran pytest -q tests/test_a.py" in third
 
 
+async def test_new_tests_without_the_change_have_less_time(serving: Serving) -> None:
+    """A test that never ends on the code of the commit holds up the run for a time that the others decide."""
+    fix = FIX.replace("RUN", "WRITE tests/test_b.py\n<<<<<<< CONTENT\nright\n>>>>>>> END\nRUN")
+    chat, repository = script(in_turn(fix, DONE)), MemoryRepository()
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        result = await (await stage.start(request(has_model=True))).result()
+
+    assert result.repository and result.repository.verdict == "proved"
+    tests = [one for one in repository.asked if isinstance(one, ProjectTestRequest)]
+    assert {round(one.limits.wall_seconds) for one in tests if one.original_code} == {30}
+    assert {one.limits.wall_seconds for one in tests if not one.original_code} == {900}
+
+
 async def test_the_trace_tells_the_work_step_by_step(serving: Serving) -> None:
     """Each answer has its actions with their outcomes and its cost; the test runs and verdicts follow in order."""
     edits = FIX.replace("RUN", "WRITE src/b.py\n<<<<<<< CONTENT\nright\n>>>>>>> END\nDELETE src/b.py\nRUN")
