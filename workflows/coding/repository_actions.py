@@ -86,12 +86,15 @@ class ActionRunner:
         self.change = ChangeSoFar()
 
     async def run_all(self, actions: Sequence[EngineerAction], *, keeps_changes: bool = True) -> list[ActionOutcome]:
-        """Execute actions until a change or a command fails; without `keeps_changes`, commands change no file."""
+        """Execute actions, after a change or a command that failed only reading ones.
+
+        Without `keeps_changes`, commands change no file.
+        """
         outcomes: list[ActionOutcome] = []
         has_failed = False
         for group, members in groupby(actions, key=_get_group):
             some = tuple(members)
-            if has_failed:
+            if has_failed and group != "read":
                 new = [ActionOutcome(one, _skip(one)) for one in some]
             elif group == "read":
                 new = list(await asyncio.gather(*(self._try(one, self._read(one)) for one in some)))

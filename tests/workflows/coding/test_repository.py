@@ -176,6 +176,17 @@ async def test_the_text_of_an_end_behind_a_failed_command_is_kept(serving: Servi
     assert result.repository.message == "a: return the right word"
 
 
+async def test_reading_goes_on_behind_a_failed_command(serving: Serving) -> None:
+    """What a command has to do with the actions behind it is unknown, and reading does no harm."""
+    repository = MemoryRepository(command=lambda command, files: (1, "nothing found"))
+    chat = script(in_turn("RUN grep -rn zzz src\nREAD src/a.py\nRUN true", FIX, DONE))
+    async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+        await (await stage.start(request())).result()
+
+    read = chat.asked[1][1]
+    assert "nothing found" in read and "return 'wrong'" in read and read.count("Not carried out") == 1
+
+
 async def test_only_checks_that_run_are_announced(serving: Serving) -> None:
     """A linter that the project declares and that is not installed is not mentioned to the model."""
     repository = MemoryRepository()
