@@ -37,8 +37,8 @@ _ACTION = re.compile(rf"\s{{0,3}}(?:[-*]\s+)?(`?|\*\*)({'|'.join(_KEYWORDS)})((?
 _OPENING = re.compile(r"\s{0,3}(<{7,})\s*\w*\s*")
 # "```", "```python", "~~~"
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})[\w+.-]*\s*")
-# "src/a.py 10-80", "src/a.py:10-80", "src/a.py lines 10 to 80", "src/a.py 10"
-_RANGE = re.compile(r"(.+?)(?::|,?\s+(?:lines?\s+)?L?)(\d{1,7})(?:\s*(?:-|to|,|:)\s*L?(\d{1,7})?)?\s*")
+# "src/a.py 10-80", "src/a.py:10-80", "src/a.py lines 10 to 80", "src/a.py 10", "src/a.py [10-80]"
+_RANGE = re.compile(r"(.+?)(?::|,?\s+(?:lines?\s+)?[L\[]?)(\d{1,7})(?:\s*(?:-|to|,|:)\s*L?(\d{1,7})?)?\]?\s*")
 # "def parse in src/**/*.py": the last word has a slash, a star or a dot, so it is a pattern of files.
 _IN_FILES = re.compile(r"(.+?)\s+in\s+(\S*[*/.]\S*)")
 # "cat > a.py <<'EOF'", "python - <<EOF"; not "cat <<< word"

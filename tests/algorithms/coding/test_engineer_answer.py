@@ -21,6 +21,7 @@ def actions(text: str) -> tuple[EngineerAction, ...]:
         ("READ src/a.py 10-80", {"kind": "read", "subject": "src/a.py", "first": 10, "last": 80}),
         ("READ src/a.py:10-80", {"kind": "read", "subject": "src/a.py", "first": 10, "last": 80}),
         ("READ src/a.py lines 10 to 80", {"kind": "read", "subject": "src/a.py", "first": 10, "last": 80}),
+        ("READ src/a.py [10-80]", {"kind": "read", "subject": "src/a.py", "first": 10, "last": 80}),
         ("READ src/a.py 10-", {"kind": "read", "subject": "src/a.py", "first": 10}),
         ("- `READ src/a.py`", {"kind": "read", "subject": "src/a.py"}),
         ("**READ** src/a.py", {"kind": "read", "subject": "src/a.py"}),
