@@ -177,7 +177,7 @@ async def test_the_text_of_an_end_behind_a_failed_command_is_kept(serving: Servi
 
 
 async def test_reading_goes_on_behind_a_failed_command(serving: Serving) -> None:
-    """What a command has to do with the actions behind it is unknown, and reading does no harm."""
+    """A command that failed may have nothing to do with the actions behind it, and reading does no harm."""
     repository = MemoryRepository(command=lambda command, files: (1, "nothing found"))
     chat = script(in_turn("RUN grep -rn zzz src\nREAD src/a.py\nRUN true", FIX, DONE))
     async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
