@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Final
 
-from lxml.etree import QName, _Element, tostring
+from lxml.etree import _Element, tostring
 
 from tenure.algorithms.text.dates import normalize_date
 from tenure.sources.document.document import Document, Unreadable
@@ -97,8 +97,11 @@ def _iterate_children(element: _Element, name: str) -> Iterator[_Element]:
 
 
 def _get_name(element: _Element) -> str:
-    """Return the name in lower case, without its namespace: some feeds write `Item` or `pubdate`."""
-    return str(QName(element).localname).lower()
+    """Return the name in lower case, without its namespace: some feeds write `Item` or `pubdate`.
+
+    `QName` refuses the name of a damaged file, such as `dc:c:reator`.
+    """
+    return str(element.tag).rpartition("}")[2].lower()
 
 
 def _find_date(entry: _Element) -> str:

@@ -48,7 +48,8 @@ def test_entries_outside_the_channel_are_parsed() -> None:
 
 
 def test_a_damaged_feed_is_parsed_in_part() -> None:
-    """An unescaped character affects only itself; custom entities are not expanded."""
+    """An unescaped character or a wrong name affects only itself; custom entities are not expanded."""
+    assert "D." in parse_feed(RDF.replace("<title>T</title>", "<dc:c:reator>T</dc:c:reator>")).text
     assert "Tom Jerry" in " ".join(parse_feed(RDF.replace("D.", "Tom & Jerry")).text.split())
     assert len(parse_feed(LAUGHS + RDF.replace("D.", "&e;")).text) < 200
 
