@@ -12,7 +12,6 @@ from tenure.contracts.result.ask import AskReply, AskRequest, ResultText, Thread
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.installation import PROGRAM
-from tenure.report.result_texts import write_texts
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import AskBody
 from tenure.runs.reading import trace_record
@@ -98,6 +97,9 @@ async def _read_texts(record: RunRecord, run: RunRequest, result: Result | None)
         await record.read_result(Result)  # which raises the reason of its failure
     if result is None or not (result.repository or result.files):
         return ()
+    # Imported when needed: other commands should not wait for the layout of reports.
+    from tenure.report.result_texts import write_texts
+
     return write_texts(result, await trace_record(record))
 
 
