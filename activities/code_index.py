@@ -70,7 +70,7 @@ class CodeIndexActivities:
                 git = await self._workspaces.open_git(request.workspace)
                 return await run_to_end(
                     lambda: _run_search(
-                        request, (file.path for file in _list_files(git)), lambda: _search_lines(request, git)
+                        request, lambda: (path for path, _ in list_state(git)), lambda: _search_lines(request, git)
                     )
                 )
 
@@ -107,7 +107,7 @@ class CodeIndexActivities:
                 return search_symbol(state.snapshot, state.folder, request.query, request.pattern)
             return search_meaning(code, key, state.snapshot, state.folder, request.query, request.pattern)
 
-        return _run_search(request, state.snapshot.by_path, search)
+        return _run_search(request, lambda: state.snapshot.by_path, search)
 
 
 async def _run_stoppable(work: Callable[[Callable[[], bool]], T]) -> T:
@@ -126,11 +126,12 @@ def _list_files(git: Git) -> list[StateFile]:
     return [StateFile(path, blob) for path, blob in list_state(git)]
 
 
-def _run_search(request: CodeSearchRequest, paths: Iterable[str], search: Callable[[], ActionResult]) -> ActionResult:
+def _run_search(
+    request: CodeSearchRequest, list_paths: Callable[[], Iterable[str]], search: Callable[[], ActionResult]
+) -> ActionResult:
     """Return the result of a search among files, or the reason why it is refused."""
     try:
-        chosen = make_filter(request.pattern)
-        if request.pattern and not any(map(chosen, paths)):
+        if request.pattern and not any(map(make_filter(request.pattern), list_paths())):
             raise LineSearchRefused(f"no file matches {request.pattern}")
         return search()
     except (LineSearchRefused, FileRefused) as error:

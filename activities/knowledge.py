@@ -230,14 +230,13 @@ class KnowledgeActivities:
         # Imported when needed: the worker should serve first.
         from tenure.sources.parsers.formats.markdown import parse_markdown
 
-        corpus, passages = get_change_corpus(request.run), list[PassageRef]()
+        store, passages = self._knowledge.results.store_result, list[PassageRef]()
+        corpus = get_change_corpus(request.run)
         with translate_errors(), HeartbeatThread():
             for text in request.texts:
                 document = replace(parse_markdown(text.text), title=text.title)
-                store = self._knowledge.results.store_result
-                passages += store(
-                    corpus, f"run:{request.run}/{text.title}", document, request.question, most_relevant=True
-                )
+                uri = f"run:{request.run}/{text.title}"
+                passages += store(corpus, uri, document, request.question, most_relevant=True)
         return tuple(sorted(passages, key=lambda passage: -passage.relevance)[:MAX_RESULT_PASSAGES])
 
     @activity.defn

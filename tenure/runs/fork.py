@@ -69,7 +69,7 @@ async def _fork_research(record: RunRecord, bounded: RunRequest, body: ForkBody)
             raise InvalidRequest(f"run {record.id} is no work in a repository: give a cycle instead", name)
     if body.cycle is None:
         raise InvalidRequest("the last cycle to take over is missing: give one", "cycle")
-    _, origin = await read_origin(record, body.cycle)
+    origin = await read_origin(record, body.cycle)
     feedback = (*origin.checkpoint.feedback, *_list_feedback(body))
     origin = origin.model_copy(update={"checkpoint": origin.checkpoint.model_copy(update={"feedback": feedback})})
     return body.cycle, ForkRunRequest(**dict(bounded), origin=origin)
@@ -134,13 +134,12 @@ def _list_feedback(body: ForkBody) -> list[Feedback]:
     return [Feedback(text=text)] if text else []
 
 
-async def read_origin(record: RunRecord, cycle: int) -> tuple[RunRequest, ForkOrigin]:
-    """Return the request of a run and the checkpoint of one of its cycles.
+async def read_origin(record: RunRecord, cycle: int) -> ForkOrigin:
+    """Return a run and the checkpoint of one of its cycles.
 
     Raises:
         InvalidRequest: the run has no such cycle, or has not reached it yet.
     """
-    request = await record.read_run_request()
     with explain_refusals(record.id):
         checkpoints = await record.source.fetch_checkpoints()
         cycles = [await record.decode(payload, CycleCheckpoint) for payload in checkpoints.cycles]
@@ -150,7 +149,7 @@ async def read_origin(record: RunRecord, cycle: int) -> tuple[RunRequest, ForkOr
                 bare = checkpoint.model_copy(update={"progress": None})
                 # The request of a fork has the state of the run before it, which the checkpoint replaces.
                 fresh = research.model_copy(update={"state": None})
-                return request, ForkOrigin(run=RunId(record.id), research=fresh, checkpoint=bare)
+                return ForkOrigin(run=RunId(record.id), research=fresh, checkpoint=bare)
     ended = [checkpoint.state.cycle for checkpoint in cycles]
     raise InvalidRequest(f"run {record.id} has no cycle {cycle} to continue from: {_there(ended)}")
 

@@ -36,11 +36,10 @@ async def test_a_fork_of_a_fork_has_one_state() -> None:
 
     record = SimpleNamespace(
         id=RunId("fork-1"),
-        read_run_request=lambda: give("request"),
         source=SimpleNamespace(fetch_checkpoints=lambda: give(kept)),
         decode=give,
     )
-    _, origin = await read_origin(cast(RunRecord, record), 2)
+    origin = await read_origin(cast(RunRecord, record), 2)
 
     assert origin.research.state is None and origin.checkpoint.state is after
 
@@ -82,7 +81,7 @@ async def test_work_in_a_repository_continues_from_an_answer(serving: Serving) -
     assert prompts[4] == "The work continues from here. See what is left to do."
     assert "return 'right'" in before.patch and "all right" in other.patch and "'right'" in more.patch
     assert more.repository and {file.path for file in more.repository.files} == {"src/a.py", "src/b.py"}
-    assert [result.repository.proof.verdict for result in (other, more)] == ["proved", "proved"]  # type: ignore[union-attr]
+    assert [one.repository and one.repository.verdict for one in (other, more)] == ["proved", "proved"]
     assert other.repository and [step.n for step in other.repository.steps] == [1, 2, 3, 4, 5]
     assert f"This run continues from answer 1 of {run.id}, whose usage is not counted here." in other.notes
     assert (other.usage.model_calls, other.feedback[0].text) == (1, "Say it differently.")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from temporalio.client import WorkflowHandle
+from temporalio.client import Client, WorkflowHandle
 
 from tenure.contracts.knowledge.memory import MemorySearchReply
 from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
@@ -68,6 +68,12 @@ async def through(stage: Stage, request: RunRequest = REQUEST) -> WorkflowHandle
     return run
 
 
+async def read_fork(client: Client, run: str, cycle: int) -> tuple[RunRequest, ForkOrigin]:
+    """Return the request of a run on the server, and the starting point of a fork after a cycle."""
+    record = await open_on_server(client, run)
+    return await record.read_run_request(), await read_origin(record, cycle)
+
+
 def words(chat: ScriptedChat, *roles: str) -> Iterator[str]:
     """Return the system and user messages of roles."""
     return (prompt for role, prompt in chat.asked if role in roles)
@@ -80,7 +86,7 @@ async def test_fork_repeats_no_call_and_knows_no_later_cycle(serving: Serving) -
     async with serving(chat, knowledge) as stage:
         run = await through(stage)
         paid = list(chat.asked)
-        request, origin = await read_origin(await open_on_server(stage.client, run.id), 2)
+        request, origin = await read_fork(stage.client, run.id, 2)
         chat.asked.clear()
         chat.lines |= script().lines | {"planner": says(FINISH)}
         fork = await through(stage, _told(request, origin, "Mind the oven."))
@@ -113,7 +119,7 @@ async def test_fork_keeps_the_outline_of_a_person(serving: Serving) -> None:
         await wait_for_signal(stage.client.get_workflow_handle(f"{run.id}/spiral"), "update_control")
         held.released.set()
         await asyncio.wait_for(run.result(), PATIENCE)
-        request, origin = await read_origin(await open_on_server(stage.client, run.id), 1)
+        request, origin = await read_fork(stage.client, run.id, 1)
         chat.lines["planner"] = again = Held(FINISH)
         forks = [await stage.start(ForkRunRequest(**dict(request), origin=origin)) for _ in range(2)]
         began = [await fork.query(AgentWorkflow.progress) for fork in forks]
@@ -134,7 +140,7 @@ async def test_fork_has_the_preferences_of_its_origin(serving: Serving) -> None:
     limits = REQUEST.limits.model_copy(update={"max_cycles": 1})
     async with serving(chat, knowledge) as stage:
         run = await through(stage, REQUEST.model_copy(update={"limits": limits, "memory": True}))
-        request, origin = await read_origin(await open_on_server(stage.client, run.id), 1)
+        request, origin = await read_fork(stage.client, run.id, 1)
         knowledge.memories.recollection = MemorySearchReply()
         asked, recalls = len(chat.asked), len(knowledge.memories.asked)
         fork = await through(stage, ForkRunRequest(**dict(request), origin=origin))
@@ -154,12 +160,12 @@ async def test_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
         run = await through(
             stage, REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update={"max_cycles": 1})})
         )
-        request, origin = await read_origin(await open_on_server(stage.client, run.id), 1)
+        request, origin = await read_fork(stage.client, run.id, 1)
         fork = await through(stage, _told(request, origin, "Say which sourdough is in rye bread."))
         result = await fork.result()
         with pytest.raises(InvalidRequest, match="has no cycle 2 to continue from: it has completed cycle 1 alone"):
-            await read_origin(await open_on_server(stage.client, run.id), 2)
-        again, second = await read_origin(await open_on_server(stage.client, fork.id), 2)
+            await read_fork(stage.client, run.id, 2)
+        again, second = await read_fork(stage.client, fork.id, 2)
 
     assert len((await run.result()).information_gain) == 1
     assert len(result.information_gain) == 2
@@ -173,10 +179,7 @@ async def test_cycles_of_continued_histories_can_be_forked(serving: Serving) -> 
     chat = script()
     async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
         run = await through(stage, REQUEST.model_copy(update={"limits": limits}))
-        ends = [
-            (await read_origin(await open_on_server(stage.client, run.id), cycle))[1].checkpoint.state
-            for cycle in (1, 2, 3)
-        ]
+        ends = [(await read_fork(stage.client, run.id, cycle))[1].checkpoint.state for cycle in (1, 2, 3)]
 
     assert [len(end.information_gains) for end in ends] == [1, 2, 3]
     assert all(end.usage.calls == 0 for end in ends)

@@ -101,7 +101,6 @@ class AgentWorkflow(InteractiveRun):
         """Start from the request; a fork starts from the state of an earlier run as well."""
         super().__init__()
         self.origin = origin = request.origin if isinstance(request, ForkRunRequest) else None
-        self.work = request.origin if isinstance(request, RepositoryForkRequest) else None
         if origin:
             self.change_control(outline=origin.checkpoint.outline)
         self.request = request = resolve_request(request, origin)
@@ -119,8 +118,7 @@ class AgentWorkflow(InteractiveRun):
         self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
         self.run_memory = RunMemory(self.clients, request)
         self.status = StatusPublisher(RunProgress(id=self.id, question=request.question), request.notifications)
-        before = origin.checkpoint if origin else self.work.request if self.work else None
-        self.feedback_items = list(before.feedback) if before else []
+        self.feedback_items = list(request.earlier_feedback)
         self.feedback_log = FeedbackLog(self.feedback_items)
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
@@ -179,8 +177,9 @@ class AgentWorkflow(InteractiveRun):
                 return self._end_early("no_evidence", "No passage was found that is relevant enough to the question.")
         await self.wait_while_paused()
         if self.is_finishing and self.control.exhausted not in MODEL_BUDGETS:
-            limits, exhausted, reason = self.run_budget.limits, self.control.exhausted, "A person asked to finish"
-            reason = format_line(f"{describe_limit(limits, exhausted)} was used up") if exhausted else reason
+            limits, exhausted = self.run_budget.limits, self.control.exhausted
+            used_up = exhausted and format_line(f"{describe_limit(limits, exhausted)} was used up")
+            reason = used_up or "A person asked to finish"
             return self._end_early("finished_early", f"{reason} before anything was written.")
         return await (self._code() if mode == "CODE" else self._research())
 
@@ -372,7 +371,7 @@ class AgentWorkflow(InteractiveRun):
         if self.control.outline:
             self.notes.append("The outline that a person has set was not followed: a program has none.")
         memory, feedback = self.run_memory, self.feedback_items
-        part = await build_coding_part(self.id, self.request, memory, self.evidence, feedback, self.control, self.work)
+        part = await build_coding_part(self.id, self.request, memory, self.evidence, feedback, self.control)
         return await self._execute_child(*part)
 
     async def _execute_child(self, name: str, run: Any, request: PartRequest) -> ReportDraft:
@@ -597,4 +596,5 @@ class AgentWorkflow(InteractiveRun):
         """Display why the run ended without a result."""
         self.change_control(finishing=True)  # a question to a person would delay the end
         status = "cancelled" if is_cancelled_exception(error) else "failed"
-        self._publish(status=status, error=describe_failure(error) if status == "failed" else None, last=status)
+        reason = describe_failure(error) if status == "failed" else None
+        self._publish(status=status, error=reason, last=status)

@@ -11,7 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.base import RunId
     from tenure.contracts.coding.engineering import RepositoryRequest
     from tenure.contracts.evidence.passages import PassageRef
-    from tenure.contracts.research.fork import RepositoryOrigin
+    from tenure.contracts.research.fork import RepositoryForkRequest
     from tenure.contracts.result.programs import CodingRequest
     from tenure.contracts.run.run import ControlState, Feedback, PartRequest, RunRequest
     from workflows.coding.coding import CodingWorkflow
@@ -35,13 +35,13 @@ async def build_coding_part(
     evidence: tuple[PassageRef, ...],
     feedback: Sequence[Feedback],
     control: ControlState,
-    origin: RepositoryOrigin | None = None,
 ) -> CodingPart:
     """Return the child that writes a program or, if the run has a repository, changes it; a fork from its origin.
 
     Lessons of earlier runs are recalled, unless the origin has read its own.
     """
-    if origin:
+    if isinstance(request, RepositoryForkRequest):
+        origin = request.origin
         number = origin.request.state.answers if origin.request.state else 0
         memory.notes.append(
             f"This run continues from answer {number} of {origin.run}, whose usage is not counted here."

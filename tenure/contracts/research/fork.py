@@ -36,6 +36,11 @@ class ForkRunRequest(RunRequest):
 
     origin: ForkOrigin
 
+    @property
+    def earlier_feedback(self) -> tuple[Feedback, ...]:
+        """Feedback of the checkpoint."""
+        return self.origin.checkpoint.feedback
+
 
 class RepositoryCheckpoint(Contract):
     """Answers of a model in a repository after which a fork can continue, and the work after one of them."""
@@ -60,6 +65,11 @@ class RepositoryForkRequest(RunRequest):
     """Start of a run that continues the work of another run in a repository."""
 
     origin: RepositoryOrigin
+
+    @property
+    def earlier_feedback(self) -> tuple[Feedback, ...]:
+        """Feedback of the work."""
+        return self.origin.request.feedback
 
 
 class ForkRequest(Contract):

@@ -114,6 +114,11 @@ class RunRequest(Contract):
     memory: bool = False
     """Whether the run recalls and stores memories."""
 
+    @property
+    def earlier_feedback(self) -> "tuple[Feedback, ...]":
+        """Feedback that a fork takes over, with that for the fork; empty for other runs."""
+        return ()
+
 
 class ControlState(Contract):
     """State of a run as controlled by people and budgets."""

@@ -59,7 +59,8 @@ async def fork(recorder: Recorder) -> None:
     async with recorder.serve(chat, knowledge, web=[outside.search_web, outside.fetch_pages]):
         run = await recorder.start(AgentWorkflow.run, request)
         await run.result()
-        first, origin = await read_origin(await open_on_server(recorder.client, run.id), 1)
+        record = await open_on_server(recorder.client, run.id)
+        first, origin = await record.read_run_request(), await read_origin(record, 1)
         checkpoint = origin.checkpoint.model_copy(update={"feedback": (Feedback(text="Mind the oven."),)})
         limits = first.limits.model_copy(update={"web": SCOPE})
         forked = ForkRunRequest(

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
@@ -72,6 +72,12 @@ def build_request(folder: Path) -> RunRequest:
     return RunRequest(question="format_minutes(65) gives 1:5 and not 1:05", mode="code", repository=task)
 
 
+async def start(server: WorkflowEnvironment, request: RunRequest) -> WorkflowHandle[AgentWorkflow, Result]:
+    """Start a run."""
+    name = f"repository-{uuid.uuid4().hex[:8]}"
+    return await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+
+
 def check_result(result: Result, repository: Path) -> None:
     """Check that the change is proved, and that the person's files are as they were."""
     change = result.repository
@@ -88,9 +94,7 @@ async def test_an_issue_is_resolved_in_a_real_repository(server: WorkflowEnviron
     with ModelServer() as model:
         model.on("repository_engineer", answer)
         environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
-        name = f"repository-{uuid.uuid4().hex[:8]}"
-        request = build_request(repository)
-        handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+        handle = await start(server, build_request(repository))
         async with worker_process(environment, tmp_path / "worker.log"):
             result = await asyncio.wait_for(handle.result(), 150)
 
@@ -111,12 +115,10 @@ async def test_killing_the_worker_loses_no_edit(server: WorkflowEnvironment, tmp
     with ModelServer() as model:
         model.on("repository_engineer", answer)
         environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
-        name = f"repository-{uuid.uuid4().hex[:8]}"
-        request = build_request(repository)
-        handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+        handle = await start(server, build_request(repository))
         for answers, activity in POINTS:
             async with worker_process(environment, tmp_path / "worker.log") as process, asyncio.timeout(WAIT_SECONDS):
-                while len(model.requests) < answers or not (await in_flight(server.client, name))[activity]:
+                while len(model.requests) < answers or not (await in_flight(server.client, handle.id))[activity]:
                     pass
                 process.send_signal(signal.SIGKILL)
                 await process.wait()
@@ -137,22 +139,21 @@ async def test_killing_the_worker_during_attempts_loses_none(server: WorkflowEnv
     with ModelServer() as model:
         model.on("repository_engineer", answer)
         environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
-        name = f"repository-{uuid.uuid4().hex[:8]}"
-        request = build_request(repository).model_copy(update={"limits": RunLimits(candidates=2, has_model=True)})
-        handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+        limits = RunLimits(candidates=2, has_model=True)
+        handle = await start(server, build_request(repository).model_copy(update={"limits": limits}))
         interrupted: Counter[str] = Counter()
         for answers, activity in ((2, "run_command"), (5, "run_project_tests")):
             async with worker_process(environment, tmp_path / "worker.log") as process, asyncio.timeout(WAIT_SECONDS):
-                while len(model.requests) < answers or not (await in_flight(server.client, name))[activity]:
+                while len(model.requests) < answers or not (await in_flight(server.client, handle.id))[activity]:
                     pass
                 process.send_signal(signal.SIGKILL)
                 await process.wait()
-                interrupted += await in_flight(server.client, name)
+                interrupted += await in_flight(server.client, handle.id)
             for folder in ("workspaces", "environments"):
                 shutil.rmtree(tmp_path / "home" / folder, ignore_errors=True)
         async with worker_process(environment, tmp_path / "worker.log"):
             result = await asyncio.wait_for(handle.result(), 240)
-            scheduled, completed = await finished(server.client, name)
+            scheduled, completed = await finished(server.client, handle.id)
 
     check_result(result, repository)
     change = result.repository
@@ -191,14 +192,13 @@ async def test_killing_the_worker_during_a_repair_changes_nothing(server: Workfl
         environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
         del environment["OPENAI_BASE_URL"]
         for kills in (0, 1):
-            name, request = f"repository-{uuid.uuid4().hex[:8]}", build_request(repository)
-            handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
+            handle = await start(server, build_request(repository))
             for _ in range(kills):
                 async with (
                     worker_process(environment, tmp_path / "worker.log") as process,
                     asyncio.timeout(WAIT_SECONDS),
                 ):
-                    while not await has_traced(server.client, name):
+                    while not await has_traced(server.client, handle.id):
                         pass
                     process.send_signal(signal.SIGKILL)
                     await process.wait()
