@@ -4,11 +4,12 @@ An action that is refused is a result, so that the model reads the reason.
 """
 
 import asyncio
+import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from temporalio import activity
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
 
 T = TypeVar("T")
+
+# A query that is nothing but one string: "def test_.*x" or 'a b'
+_QUOTED: Final = re.compile(r"""(["'])(.+)\1""")
 
 
 class _OpenState(NamedTuple):
@@ -140,13 +144,19 @@ def _run_search(
 
 
 def _search_lines(request: CodeSearchRequest, git: Git) -> ActionResult:
-    """Return the lines with a text or an expression; those of tests come last."""
+    """Return the lines with a text or an expression; those of tests come last.
+
+    Quotes around all of it, as a shell has them (`"def test_.*x"`), are left out if no line has them.
+    """
     chosen = make_filter(request.pattern)
 
     def choose(paths: Sequence[str]) -> list[str]:
         return sorted(filter(chosen, paths), key=lambda path: (is_test_path(path), path))
 
-    found = search_lines(git, request.query, regex=request.kind == "regex", choose=choose)
+    search = partial(search_lines, git, regex=request.kind == "regex", choose=choose)
+    query, found = request.query, search(request.query)
+    if not found and (quoted := _QUOTED.fullmatch(query)):
+        query, found = quoted[2], search(quoted[2])
     entries: list[str] = []
     for path, file_total, lines in found:
         if lines:
@@ -155,7 +165,7 @@ def _search_lines(request: CodeSearchRequest, git: Git) -> ActionResult:
     total, shown = sum(one.total for one in found), sum(len(one.lines) for one in found)
     cut_note = f"{shown} lines are shown; for others add `in FILE`, or use a narrower expression"
     return build_hits(
-        f'search {request.kind} "{request.query[:80]}"',
+        f'search {request.kind} "{query[:80]}"',
         f"{total} lines in {len(found)} files" if found else "",
         entries,
         cut_note if shown < total else "",

@@ -103,6 +103,19 @@ async def test_lines_keep_their_indentation_and_say_what_is_left_out(
     assert lines.endswith("40 lines are shown; for others add `in FILE`, or use a narrower expression")
 
 
+async def test_quotes_around_an_expression_are_left_out_if_no_line_has_them(
+    knowledge: KnowledgeBase, workspaces: Workspaces, workspace: Workspace
+) -> None:
+    """Models write expressions as in a shell; the first line of the result has the query that was used."""
+    activities, run = CodeIndexActivities(workspaces, knowledge), ActivityEnvironment().run
+    request = CodeSearchRequest(workspace=workspace, kind="regex", query='"def test_.*l"')
+    found = await run(activities.search_code, request)
+    missing = await run(activities.search_code, request.model_copy(update={"query": "'no_such_name'"}))
+
+    assert 'search regex "def test_.*l": 1 lines' in found.text and "test_total" in found.text
+    assert 'search regex "no_such_name": nothing found' in missing.text
+
+
 async def test_invalid_expression_is_a_result(
     knowledge: KnowledgeBase, workspaces: Workspaces, workspace: Workspace
 ) -> None:

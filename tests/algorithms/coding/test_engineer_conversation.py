@@ -35,6 +35,13 @@ def test_lines_of_a_file_that_are_left_out_have_their_numbers() -> None:
     assert f"\n{int(last) + 1}|x" in tail and "READ them" in tail
 
 
+def test_a_text_slightly_longer_than_its_room_stays_whole() -> None:
+    """A model that asks for ten lines pays for the whole conversation."""
+    lines = "".join(f"line {n}\n" for n in range(100))
+
+    assert limit_results([lines], len(lines) - 60) == (lines,)
+
+
 def test_a_short_conversation_is_unchanged() -> None:
     """Nothing is compacted below the limit, so that the beginning stays the same."""
     turns = (turn(1), turn(2))
