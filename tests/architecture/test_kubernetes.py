@@ -524,9 +524,7 @@ async def test_scalers_see_the_backlog_of_workers_with_the_same_versioning(serve
     async def start_and_wait(expected: tuple[int, int]) -> None:
         for number in range(3):
             await client.start_workflow(Waiting.run, id=f"waiting-{sum(expected)}-{number}", task_queue=QUEUE)
-        async with asyncio.timeout(60):
-            while await count_waiting_tasks(client) != expected:
-                pass
+        await wait_until(f"{expected} tasks", lambda: count_waiting_tasks(client), lambda tasks: tasks == expected)
 
     await start_and_wait((3, 0))
     config = WorkerDeploymentConfig(version=VERSION, use_worker_versioning=True)

@@ -14,7 +14,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile
 from tests.model_server import ModelServer
 from tests.support.tiers import slow
-from tests.system.test_durability import around, finished, in_flight, of_roles, worker_process
+from tests.system.test_durability import around, finished, of_roles, wait_for_activity, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -47,9 +47,7 @@ async def test_killing_the_worker_during_an_attempt_loses_nothing(server: Workfl
         name = f"drill-{uuid.uuid4().hex[:8]}"
         handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
         async with worker_process(environment, tmp_path / "worker.log") as process:
-            async with asyncio.timeout(120):
-                while not (await in_flight(server.client, name))["run_tests"]:
-                    pass
+            await wait_for_activity(server.client, name, "run_tests")
             process.send_signal(signal.SIGKILL)
             await process.wait()
         async with worker_process(environment, tmp_path / "worker.log"):

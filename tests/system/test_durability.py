@@ -94,6 +94,11 @@ async def in_flight(client: Client, run: str) -> Counter[str]:
     return begun
 
 
+async def wait_for_activity(client: Client, run: str, name: str) -> None:
+    """Wait until a run or one of its children is in an activity."""
+    await wait_until(f"activity {name} of {run}", lambda: in_flight(client, run), lambda begun: begun[name])
+
+
 def kitchen(folder: Path) -> Path:
     """Write two documents and return their folder."""
     documents = folder / "documents"

@@ -21,7 +21,7 @@ from tests.model_server import ModelServer
 from tests.support.repositories.git import CLOCK, make_repository, run_git
 from tests.support.servers.object_store import object_store
 from tests.support.tiers import RUN_ALL, slow
-from tests.system.test_durability import finished, in_flight, kitchen, of_roles
+from tests.system.test_durability import finished, kitchen, of_roles, wait_for_activity
 from tests.workflows.coding.test_real_repository import ANSWERS
 from tests.workflows.coding.test_real_repository import answer as answer_engineer
 from workflows.runtime.task_queues import ALL_QUEUES, MODEL_QUEUE, SANDBOX_QUEUE
@@ -150,9 +150,7 @@ async def test_a_fleet_shares_everything_but_its_machines(
             question = ("start", "Write a program that hashes data.bin", "--mode", "code", "--docs", str(documents))
             given = ("--files", str(office / "data.bin"), "--tests", str(office / "test_main.py"))
             await run_client(person, office, *question, *given, "--id", run, "--detach")
-            async with asyncio.timeout(240):
-                while not (await in_flight(client, run))["run_program"]:
-                    pass
+            await wait_for_activity(client, run, "run_program")
             processes[killed].send_signal(signal.SIGKILL)
             await processes[killed].wait()
             await start(killed, tmp_path / f"{killed}-again")
@@ -212,9 +210,7 @@ async def test_a_fleet_works_on_a_commit_of_the_clients_machine(server: Workflow
             task = ("start", "format_minutes(65) gives 1:5", "--repo", str(repository), "--id", run, "--detach")
             await run_client(person, office, *task)
             repository.rename(tmp_path / "away")
-            async with asyncio.timeout(240):
-                while not (await in_flight(client, run))["run_command"]:
-                    pass
+            await wait_for_activity(client, run, "run_command")
             processes["programs"].send_signal(signal.SIGKILL)
             await processes["programs"].wait()
             await start("programs", tmp_path / "programs-again")

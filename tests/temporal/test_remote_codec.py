@@ -25,6 +25,7 @@ from tenure.temporal.codec_server import CodecServer, RemoteAccess
 from tenure.temporal.gate.access_key import load_key
 from tenure.temporal.gate.http_server import Timeouts
 from tests.support.ports import free_ports
+from tests.support.waiting import block_until
 from tests.temporal.test_codec_server import CODEC, KEYS, PLAIN, as_json, sealed
 
 NAME = "codec.example"
@@ -166,8 +167,7 @@ def test_a_renewed_certificate_is_used(tmp_path: Path, monkeypatch: pytest.Monke
         remote.certificate.write_text("nonsense")
         assert shown(server.port) == 1
         write_certificate(tmp_path, 2)
-        while shown(server.port) != 2:
-            pass
+        block_until("the new certificate", lambda: shown(server.port), lambda number: number == 2)
 
 
 def variables(home: Path, port: int, **others: str) -> dict[str, str]:

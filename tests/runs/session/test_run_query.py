@@ -18,6 +18,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner
 
 from tenure.runs.session import run_query
 from tenure.runs.session.run_query import RunQuery
+from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 
 
@@ -83,10 +84,12 @@ async def read(query: RunQuery[list[str]], handle: WorkflowHandle[Newsroom, None
 
 async def read_until(query: RunQuery[list[str]], handle: WorkflowHandle[Newsroom, None], line: str) -> None:
     """Look until a line is known and its events are all in the history."""
-    while line not in (await read(query, handle) or ()):
-        pass
-    while (await handle.describe()).raw_description.HasField("pending_workflow_task"):
-        pass
+    await wait_until(line, lambda: read(query, handle), lambda lines: line in (lines or ()))
+    await wait_until(
+        "no pending task",
+        handle.describe,
+        lambda described: not described.raw_description.HasField("pending_workflow_task"),
+    )
     await read(query, handle)
 
 
@@ -113,8 +116,7 @@ async def test_burst_of_news_is_read_together(server: WorkflowEnvironment, monke
     monkeypatch.setattr(run_query, "MIN_QUERY_SECONDS", 3600.0)
     query = RunQuery("latest", list[str])
     async with newsroom(server) as (handle, counter):
-        while await read(query, handle) is None:
-            pass
+        await wait_until("an answer", lambda: read(query, handle), lambda lines: lines is not None)
         for number in range(5):
             await handle.signal("add", str(number))
             await read(query, handle)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import operator
 import socket
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from tenure.sources.mcp.servers import (
 )
 from tenure.sources.search.federated import FederatedSearch
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import wait_until
 
 SCRIPT = Path(__file__).parents[1] / "mcp_stdio.py"
 PATIENCE = 60.0
@@ -154,22 +156,19 @@ async def test_a_misbehaving_server_fails_its_call(how: str, seconds: float, pro
     with pytest.raises(McpServerError, match=f"own: .*{problem}"):
         await servers(by_hand(how, str(tmp_path)), seconds).call_tool("own", "search", {"query": "rye"})
 
-    while await asyncio.to_thread(running, str(tmp_path)):
-        pass
+    await wait_until("the end of the process", lambda: running(str(tmp_path)), operator.not_)
 
 
 @slow
 async def test_a_cancelled_call_leaves_no_process(tmp_path: Path) -> None:
     """The server ends with a cancelled call."""
     calling = asyncio.create_task(servers(by_hand("hang", str(tmp_path))).call_tool("own", "search", {}))
-    while not await asyncio.to_thread(running, str(tmp_path)):
-        pass
+    await wait_until("the process", lambda: running(str(tmp_path)))
 
     calling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await calling
-    while await asyncio.to_thread(running, str(tmp_path)):
-        pass
+    await wait_until("the end of the process", lambda: running(str(tmp_path)), operator.not_)
 
 
 @slow

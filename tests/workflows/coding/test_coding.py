@@ -12,6 +12,7 @@ from tests.conftest import Serving
 from tests.histories.recorder import wait_for_signal
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import (
     KITCHEN,
     Held,
@@ -242,8 +243,7 @@ async def test_feedback_reaches_the_next_generation(serving: Serving) -> None:
         handle = await stage.start(TASK)
         await box.reached.wait()
         await handle.signal(AgentWorkflow.feedback, Feedback(text="Be kind"))
-        while not (await handle.query(AgentWorkflow.progress)).feedback:
-            pass
+        await wait_until("the feedback", lambda: handle.query(AgentWorkflow.progress), lambda known: known.feedback)
         box.released.set()
         result = await handle.result()
 
@@ -259,8 +259,7 @@ async def test_finish_delivers_the_tested_program(serving: Serving) -> None:
         handle = await stage.start(TASK)
         await box.reached.wait()
         await handle.signal(AgentWorkflow.finish)
-        while not (await handle.query(AgentWorkflow.state)).finishing:
-            pass
+        await wait_for_signal(stage.client.get_workflow_handle(f"{handle.id}/code"), "update_control")
         box.released.set()
         result = await handle.result()
 
@@ -295,8 +294,7 @@ async def test_paused_run_starts_nothing_new(serving: Serving) -> None:
         await handle.signal(AgentWorkflow.pause)
         await wait_for_signal(stage.client.get_workflow_handle(f"{handle.id}/code"), "update_control")
         box.released.set()
-        while not (await handle.query(AgentWorkflow.state)).attempts:
-            pass
+        await wait_until("an attempt", lambda: handle.query(AgentWorkflow.state), lambda state: state.attempts)
         assert chat.count("code_reflector") == 0
         await handle.signal(AgentWorkflow.resume)
         result = await handle.result()

@@ -1,12 +1,14 @@
 """Work in a real repository: real files, index, sandbox and tests, a scripted model, and workers that are killed."""
 
 import asyncio
+import operator
 import shutil
 import signal
 import sys
 import uuid
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,8 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.model_server import ModelServer
 from tests.support.repositories.git import CLOCK, make_repository, run_git
 from tests.support.tiers import slow
-from tests.support.waiting import WAIT_SECONDS
-from tests.system.test_durability import around, finished, in_flight, worker_process
+from tests.support.waiting import wait_until
+from tests.system.test_durability import around, finished, in_flight, wait_for_activity, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -117,9 +119,9 @@ async def test_killing_the_worker_loses_no_edit(server: WorkflowEnvironment, tmp
         environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
         handle = await start(server, build_request(repository))
         for answers, activity in POINTS:
-            async with worker_process(environment, tmp_path / "worker.log") as process, asyncio.timeout(WAIT_SECONDS):
-                while len(model.requests) < answers or not (await in_flight(server.client, handle.id))[activity]:
-                    pass
+            async with worker_process(environment, tmp_path / "worker.log") as process:
+                await wait_until(f"{answers} answers", lambda: len(model.requests), partial(operator.le, answers))
+                await wait_for_activity(server.client, handle.id, activity)
                 process.send_signal(signal.SIGKILL)
                 await process.wait()
             # Another machine has neither the files nor the private copy, but the knowledge base.
@@ -143,9 +145,9 @@ async def test_killing_the_worker_during_attempts_loses_none(server: WorkflowEnv
         handle = await start(server, build_request(repository).model_copy(update={"limits": limits}))
         interrupted: Counter[str] = Counter()
         for answers, activity in ((2, "run_command"), (5, "run_project_tests")):
-            async with worker_process(environment, tmp_path / "worker.log") as process, asyncio.timeout(WAIT_SECONDS):
-                while len(model.requests) < answers or not (await in_flight(server.client, handle.id))[activity]:
-                    pass
+            async with worker_process(environment, tmp_path / "worker.log") as process:
+                await wait_until(f"{answers} answers", lambda: len(model.requests), partial(operator.le, answers))
+                await wait_for_activity(server.client, handle.id, activity)
                 process.send_signal(signal.SIGKILL)
                 await process.wait()
                 interrupted += await in_flight(server.client, handle.id)
@@ -194,12 +196,8 @@ async def test_killing_the_worker_during_a_repair_changes_nothing(server: Workfl
         for kills in (0, 1):
             handle = await start(server, build_request(repository))
             for _ in range(kills):
-                async with (
-                    worker_process(environment, tmp_path / "worker.log") as process,
-                    asyncio.timeout(WAIT_SECONDS),
-                ):
-                    while not await has_traced(server.client, handle.id):
-                        pass
+                async with worker_process(environment, tmp_path / "worker.log") as process:
+                    await wait_until("a trace", partial(has_traced, server.client, handle.id))
                     process.send_signal(signal.SIGKILL)
                     await process.wait()
                 shutil.rmtree(tmp_path / "home" / "workspaces")

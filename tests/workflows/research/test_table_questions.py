@@ -24,6 +24,7 @@ from tests.roles.invalid_actions import build_action
 from tests.sandbox.conftest import box as box
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import (
     FINISH,
     KITCHEN,
@@ -241,8 +242,7 @@ async def test_a_cancelled_run_drops_its_program(serving: Serving) -> None:
 
 
 async def _finishing(handle: WorkflowHandle[Any, Any]) -> None:
-    while not (await handle.query(AgentWorkflow.state)).finishing:
-        pass
+    await wait_until("the end", lambda: handle.query(AgentWorkflow.state), lambda state: state.finishing)
 
 
 async def test_a_budget_of_searches_holds_for_inputs(serving: Serving) -> None:

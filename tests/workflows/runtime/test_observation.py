@@ -170,8 +170,7 @@ async def test_a_cancelled_workflow_has_a_span(server: WorkflowEnvironment, coll
     assert tracer is not None
     async with observing(server.client, run, tracer):
         handle = await server.client.start_workflow(WaitingWorkflow.run, id=run, task_queue=run)
-        while len([event async for event in handle.fetch_history_events()]) < 4:
-            pass
+        await wait_until("a suspended workflow", handle.fetch_history, lambda history: len(history.events) >= 4)
         early = list(collector.spans)
         await handle.cancel()
         with pytest.raises(WorkflowFailureError):
