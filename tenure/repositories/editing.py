@@ -220,6 +220,10 @@ def _replace(name: str, text: SourceText, replacement: Replacement) -> tuple[Sou
     if search == new:
         raise ActionRefused(f"{name}: the replacement changes nothing")
     starts = _find_all(text.text, search)
+    part = search.removesuffix("\n")
+    # The beginning of a long line, such as an entry of a changelog: the rest of the line stays behind the new text.
+    if not starts and new and part.strip() and (starts := _find_words(text.text, part)):
+        search, new = part, new.removesuffix("\n")
     if len(starts) != 1:
         raise ActionRefused(_explain(name, text, search, starts))
     changed = text.replace(starts[0], starts[0] + len(search), new)
@@ -228,6 +232,12 @@ def _replace(name: str, text: SourceText, replacement: Replacement) -> tuple[Sou
     # The end of `new` is the beginning of the next line if it ends with a line feed.
     end = max(first, last - new.endswith("\n"))
     return changed, f"{first + 1}-{end + 1}" if end > first else f"{first + 1}"
+
+
+def _find_words(text: str, part: str) -> list[int]:
+    """Return the offsets of all occurrences that end with a word, as `value` does not in `value_of`."""
+    ends = re.compile(r"\b|(?<=\W)")  # an end of a word, or behind a character of none
+    return [start for start in _find_all(text, part) if ends.match(text, start + len(part))]
 
 
 def _count_changed(before: Sequence[str], after: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """List the files of a workspace, and search them for a text or a regular expression.
 
-Git searches: its expressions are those of POSIX, in a process of its own that is ended after some seconds, so that an
-expression of a stranger cannot hold this process.
+Git searches: its expressions are those of Perl, which models write, in a process of its own that is ended after some
+seconds, so that an expression of a stranger cannot hold this process.
 """
 
 import os
@@ -53,7 +53,7 @@ def list_state(git: Git) -> list[tuple[str, str]]:
 def search_lines(
     git: Git, query: str, *, regex: bool, choose: Callable[[Sequence[str]], Sequence[str]]
 ) -> tuple[FoundLines, ...]:
-    """Return the lines of the files of a workspace that contain a text or match an extended regular expression.
+    """Return the lines of the files of a workspace that contain a text or match a regular expression.
 
     Args:
         git: Git with the index and the files of the workspace.
@@ -67,7 +67,7 @@ def search_lines(
     if "\n" in query or "\0" in query:
         raise LineSearchRefused("a search is for text within a line: search for one of the lines")
     # `-I` leaves binary files out, `-z` ends names with NUL, and `--full-name` counts them from the top folder.
-    grep = ("grep", "--no-color", "-I", "-z", "-E" if regex else "-F", "--full-name")
+    grep = ("grep", "--no-color", "-I", "-z", "-P" if regex else "-F", "--full-name")
     counts = {os.fsdecode(path): int(count) for path, count in _COUNT.findall(_run(git, *grep, "-c", "-e", query))}
     paths = choose(tuple(counts))
     folder = git.work_tree or Path()

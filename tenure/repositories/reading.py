@@ -11,6 +11,8 @@ from tenure.files.opening import FileRefused
 from tenure.repositories.git import Git, split_records
 from tenure.repositories.source_text import number_lines, read_text
 
+_MAX_READ_CHARS: Final = 24_000
+"""Length of what a request shows of a file, about 500 lines: more than of a search, since its lines are asked for."""
 _MAX_LINE_CHARS: Final = 1_000
 """Length from which a line is cut; longer ones are generated."""
 # Signs of a pattern such as `src/**/*.py`; without one it names a folder
@@ -31,7 +33,7 @@ def show_lines(folder: Path, name: str, first: int, last: int | None) -> ActionR
         text = f"{name} has {total:,} lines: there are no lines {first}–{last or 'end'}"
         return ActionResult(text=text, summary=f"read {name}: no such lines", failed=True)
     shown_lines: list[str] = []
-    room = MAX_OBSERVATION_CHARS - 200
+    room = _MAX_READ_CHARS - 200
     for line in lines[first - 1 : last]:
         cut = line if len(line) <= _MAX_LINE_CHARS else f"{line[:_MAX_LINE_CHARS]}… ({len(line):,} characters)"
         room -= len(cut) + 7

@@ -131,13 +131,23 @@ def test_similar_lines_are_shown(git: Git, folder: Path) -> None:
 
 
 def test_a_part_of_a_line_is_completed(git: Git, folder: Path) -> None:
-    """Old lines are whole lines: a beginning of one is answered with the whole one."""
+    """A line that is incomplete before the last one is answered with the whole one."""
     (folder / "a.py").write_text("import a\ndef total(a, b):\n    return a + b  # sum\n")
     message = refuse(git, folder, edit("a.py", ("def total(a\n    return a + b\n", "pass\n")))
     assert message == (
         "a.py: the lines to replace are incomplete; give whole lines, which are:\n"
         "2|def total(a, b):\n3|    return a + b  # sum"
     )
+
+
+def test_the_beginning_of_the_last_line_is_enough(git: Git, folder: Path) -> None:
+    """The rest of a long line stays behind the new text, unless a word would be cut or nothing is put in its place."""
+    (folder / "a.md").write_text("# News\n\n- A long entry, with a link ([12]).\n- total_price\n")
+    apply(git, folder, edit("a.md", ("# News\n\n- A long entry,\n", "# News\n\n- New.\n- A long entry,\n")))
+
+    assert (folder / "a.md").read_text() == "# News\n\n- New.\n- A long entry, with a link ([12]).\n- total_price\n"
+    assert "incomplete" in refuse(git, folder, edit("a.md", ("- total\n", "- sum\n")))
+    assert "incomplete" in refuse(git, folder, edit("a.md", ("- A long entry,\n", "")))
 
 
 def test_line_numbers_in_the_search_are_recognised(git: Git, folder: Path) -> None:

@@ -69,6 +69,20 @@ def test_every_file_has_a_share_of_the_lines(git: Git, monkeypatch: pytest.Monke
     assert [(one.total, len(one.lines)) for one in cut] == [(2, 1)]
 
 
+def test_expressions_are_those_of_perl(git: Git) -> None:
+    """Models write options, classes and groups as in Python."""
+    found = search_lines(git, r"(?i)\bRUN\(\)$|\d{4}", regex=True, choose=keep)
+
+    assert [(one.path, [line for line, _ in one.lines]) for one in found] == [("y.py", [1, 3])]
+
+
+def test_an_expression_without_end_is_refused(git: Git) -> None:
+    """An expression that tries exponentially many ways ends with a reason."""
+    (git.work_tree or Path()).joinpath("y.py").write_text(f"{'a' * 40}!\n")
+    with pytest.raises(LineSearchRefused):
+        search_lines(git, r"^(a|aa|aaa)+$", regex=True, choose=keep)
+
+
 def test_nothing_found_is_no_error(git: Git) -> None:
     """A search without a match returns nothing."""
     assert search_lines(git, "absent", regex=True, choose=keep) == ()

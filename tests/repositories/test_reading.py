@@ -35,8 +35,8 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
     (folder / "long.py").write_text("x = 1\n" * 10_000)
     (folder / "wide.js").write_text("x" * 50_000 + "\nend\n")
     shown = show_lines(folder, "long.py", 100, None)
-    assert len(shown.text) <= MAX_OBSERVATION_CHARS
-    assert "lines 1083–10000 did not fit" in shown.text.splitlines()[0]
+    assert len(shown.text) <= 24_000
+    assert "lines 2083–10000 did not fit" in shown.text.splitlines()[0]
     assert "(50,000 characters)" in show_lines(folder, "wide.js", 1, None).text
 
 
