@@ -193,7 +193,11 @@ def _plan(folder: Path, edit: FileEdit, planned: dict[str, SourceText | None], r
         return
     before = text = current or read_text(folder, name)
     places = []
-    for replacement in edit.replacements:
+    # A block without a change, left in by mistake among others: nothing is lost without it.
+    replacements = [one for one in edit.replacements if one.search != one.replace]
+    if not replacements:
+        raise ActionRefused(f"{name}: the replacement changes nothing")
+    for replacement in replacements:
         text, lines = _replace(name, text, replacement)
         places.append(lines)
     planned[name] = text
@@ -217,8 +221,6 @@ def _replace(name: str, text: SourceText, replacement: Replacement) -> tuple[Sou
     _check_text(name, new)
     if not search:
         raise ActionRefused(f"{name}: the lines to replace are empty")
-    if search == new:
-        raise ActionRefused(f"{name}: the replacement changes nothing")
     starts = _find_all(text.text, search)
     part = search.removesuffix("\n")
     # The beginning of a long line, such as an entry of a changelog: the rest of the line stays behind the new text.

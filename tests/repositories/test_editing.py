@@ -150,6 +150,15 @@ def test_the_beginning_of_the_last_line_is_enough(git: Git, folder: Path) -> Non
     assert "incomplete" in refuse(git, folder, edit("a.md", ("- A long entry,\n", "")))
 
 
+def test_a_block_without_a_change_is_left_out(git: Git, folder: Path) -> None:
+    """Other blocks of the edit are made; alone it is refused."""
+    (folder / "a.py").write_text("one\ntwo\n")
+    apply(git, folder, edit("a.py", ("one\n", "one\n"), ("two\n", "2\n")))
+
+    assert (folder / "a.py").read_text() == "one\n2\n"
+    assert "changes nothing" in refuse(git, folder, edit("a.py", ("one\n", "one\n")))
+
+
 def test_line_numbers_in_the_search_are_recognised(git: Git, folder: Path) -> None:
     """Numbers that were copied from the display of a file are no part of it."""
     (folder / "a.py").write_text("one\ntwo\n")

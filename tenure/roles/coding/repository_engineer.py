@@ -34,7 +34,8 @@ GREP regex [in GLOB]         lines that match
 SYMBOL name                  its definition, its callers, and the tests that name it
 READ path [first-last]       lines with their numbers
 LIST [folder or glob]
-RUN command                  with sh in the top folder, without network and Git; files outside of it (/tmp) do not last
+RUN command                  with sh in the top folder, at most 120 s, without network and Git; files outside of it
+                             (/tmp) do not last
 EDIT path                    then a block for each place: the fewest old lines that occur only there, whole and exact
 <<<<<<< SEARCH
 old lines
@@ -61,6 +62,7 @@ Markers have more characters (<<<<<<<<, ========, >>>>>>>>) if the text between 
 - Find the cause first. State the PLAN once, in the answer with the first EDIT. Correct the cause where it arises, for
   all inputs, in the style of the code, with as few lines as needed; no special case for the example of the issue.
 - A test has to fail without the change and pass with it. If there is none, add one where the project has its tests.
+  Do not undo your change to see it fail: that is checked after DONE.
   Never weaken, skip or delete tests but those that contradict the issue. Delete files that you made only to try.
 - After DONE, the tests of the project are run with and without your change, and failures come back to you. Without a
   fault in the code, use DONE alone and say why.
