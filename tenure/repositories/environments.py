@@ -25,6 +25,7 @@ from tenure.algorithms.coding.project_files import (
     list_manifests,
     normalize_name,
 )
+from tenure.algorithms.coding.test_commands import read_assignments
 from tenure.contracts.coding.repositories import (
     ActionResult,
     Environment,
@@ -119,14 +120,17 @@ class Environments:
         await self._sandbox.prepare()
         async with self._files.open(request.workspace, read_only=True) as folder:
             project, texts = await run_to_end(partial(_read_project, folder))
+        test = project.test if request.test is None else request.test
+        # A variable that the tests need is needed as well by commands that try the code.
+        variables = self._build_variables(project) | read_assignments(test)
         environment = Environment(
             ecosystem=project.ecosystem,
-            test=project.test if request.test is None else request.test,
+            test=test,
             checks=project.checks,
             reason=project.reason if request.test is None else f"test command given; {project.reason}",
             given_setup=request.setup,
             allow_network=request.allow_network,
-            variables=tuple(self._build_variables(project).items()),
+            variables=tuple(variables.items()),
         )
         steps, needs_network = self._choose_steps(request, project)
         if needs_network:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import groupby
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import ValidationError
 from temporalio import workflow
@@ -40,6 +40,7 @@ SEARCHES: dict[EngineerActionKind, Literal["meaning", "regex", "symbol"]] = {
 }
 READING: tuple[EngineerActionKind, ...] = (*SEARCHES, "read", "list")
 CHANGING: tuple[EngineerActionKind, ...] = ("edit", "write", "delete")
+_ALL_BUT_READING = frozenset(get_args(EngineerActionKind)) - {*READING}
 
 _NOT_DONE = "Not carried out, because an earlier action of the answer failed."
 _OTHER_REFUSED = "Not made, because another change of the answer was refused: all are made, or none."
@@ -86,30 +87,32 @@ class ActionRunner:
         self.change = ChangeSoFar()
 
     async def run_all(self, actions: Sequence[EngineerAction], *, keeps_changes: bool = True) -> list[ActionOutcome]:
-        """Execute actions, after a change or a command that failed only reading ones.
+        """Execute actions, behind a change that failed only reading ones, and behind a command also other commands.
 
         Without `keeps_changes`, commands change no file.
         """
         outcomes: list[ActionOutcome] = []
-        has_failed = False
+        stopped: frozenset[EngineerActionKind] = frozenset()
         for group, members in groupby(actions, key=_get_group):
             some = tuple(members)
-            if has_failed and group != "read":
-                new = [ActionOutcome(one, _skip(one)) for one in some]
-            elif group == "read":
-                new = list(await asyncio.gather(*(self._try(one, self._read(one)) for one in some)))
-            elif group == "change":
-                new = await self._change(some)
-            else:
-                new = []
-                for one in some:
-                    failed = any(outcome.result.failed for outcome in new)
-                    new.append(
-                        ActionOutcome(one, _skip(one)) if failed else await self._act(one, keeps_changes=keeps_changes)
-                    )
-            outcomes += new
-            # A file that is not found does not make the other actions pointless.
-            has_failed = has_failed or (group != "read" and any(outcome.result.failed for outcome in new))
+            if group == "read":
+                # A file that is not found does not make the other actions pointless.
+                outcomes += await asyncio.gather(*(self._try(one, self._read(one)) for one in some))
+                continue
+            if group == "change" and not stopped:
+                outcomes += await self._change(some)
+                stopped = _ALL_BUT_READING if outcomes[-1].result.failed else stopped
+                continue
+            for one in some:
+                if one.kind in stopped:
+                    outcomes.append(ActionOutcome(one, _skip(one)))
+                    # A command behind a change that was not made would try the old code.
+                    stopped = _ALL_BUT_READING if one.kind in CHANGING else stopped
+                    continue
+                outcomes.append(await self._act(one, keeps_changes=keeps_changes))
+                if outcomes[-1].result.failed:
+                    # A command such as `grep` fails if it finds nothing, which says nothing about the next command.
+                    stopped = stopped | (_ALL_BUT_READING - {"run"} if one.kind == "run" else _ALL_BUT_READING)
         return outcomes
 
     async def _try(self, action: EngineerAction, step: Awaitable[ActionResult]) -> ActionOutcome:

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Final, Literal
 
 TestRunner = Literal["pytest", "unittest", "go", "cargo", "jest", "vitest", "mocha", "tap", "other"]
@@ -74,6 +75,12 @@ def split_words(command: str) -> list[str] | None:
         return shlex.split(command)
     except ValueError:
         return None
+
+
+def read_assignments(command: str) -> dict[str, str]:
+    """Return the variables that a simple command sets before its first word, as in `PYTHONPATH=src pytest`."""
+    assignments = takewhile(_ASSIGNMENT.fullmatch, split_words(command) or ())
+    return {name: value for name, _, value in (word.partition("=") for word in assignments)}
 
 
 def _is_module(words: Sequence[str], module: str) -> bool:

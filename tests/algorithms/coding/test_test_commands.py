@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.coding.test_commands import MAX_SELECTION_CHARS, plan_tests
+from tenure.algorithms.coding.test_commands import MAX_SELECTION_CHARS, plan_tests, read_assignments
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,12 @@ def test_a_path_of_the_command_does_not_hide_the_report() -> None:
     plan = plan_tests("PYTHONPATH=src pytest", [], {})
 
     assert plan.command == f"PYTHONPATH=src:{plan.variables['PYTHONPATH']} pytest"
+
+
+def test_variables_of_a_command_are_known() -> None:
+    """Other commands of a project need them too; what needs a shell has none that can be read."""
+    assert read_assignments("PYTHONPATH='a b' X=1 pytest Y=2") == {"PYTHONPATH": "a b", "X": "1"}
+    assert read_assignments("X=$HOME pytest") == read_assignments("pytest") == {}
 
 
 def test_too_many_tests_become_their_files() -> None:

@@ -176,15 +176,16 @@ async def test_the_text_of_an_end_behind_a_failed_command_is_kept(serving: Servi
     assert result.repository.message == "a: return the right word"
 
 
-async def test_reading_goes_on_behind_a_failed_command(serving: Serving) -> None:
-    """A command that failed may have nothing to do with the actions behind it, and reading does no harm."""
-    repository = MemoryRepository(command=lambda command, files: (1, "nothing found"))
-    chat = script(in_turn("RUN grep -rn zzz src\nREAD src/a.py\nRUN true", FIX, DONE))
+async def test_reading_and_commands_go_on_behind_a_failed_command(serving: Serving) -> None:
+    """A search that finds nothing has an exit code as well; changes, and commands behind them, wait for the model."""
+    repository = MemoryRepository(command=lambda command, files: (1, f"ran {command}"))
+    chat = script(in_turn(f"RUN grep -rn zzz src\nREAD src/a.py\nRUN true\n{FIX[FIX.index('PLAN') :]}", FIX, DONE))
     async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
         await (await stage.start(request())).result()
 
     read = chat.asked[1][1]
-    assert "nothing found" in read and "return 'wrong'" in read and read.count("Not carried out") == 1
+    assert "ran grep" in read and "return 'wrong'" in read and "ran true" in read
+    assert read.count("Not carried out") == 3 and "ran pytest" not in read
 
 
 async def test_only_checks_that_run_are_announced(serving: Serving) -> None:
