@@ -34,7 +34,7 @@ GREP regex [in GLOB]         lines that match
 SYMBOL name                  its definition, its callers, and the tests that name it
 READ path [first-last]       lines with their numbers
 LIST [folder or glob]
-RUN command                  with sh in the top folder, at most 120 s, without network and Git; files outside of it
+RUN command                  with sh in the top folder, without network and Git, for two minutes; files outside of it
                              (/tmp) do not last
 EDIT path                    then a block for each place: the fewest old lines that occur only there, whole and exact
 <<<<<<< SEARCH

@@ -30,7 +30,7 @@ def test_a_path_of_the_command_does_not_hide_the_report() -> None:
 
 
 def test_variables_of_a_command_are_known() -> None:
-    """Other commands of a project need them too; what needs a shell has none that can be read."""
+    """Other commands of a project need them too. A command that needs a shell has none."""
     assert read_assignments("PYTHONPATH='a b' X=1 pytest Y=2") == {"PYTHONPATH": "a b", "X": "1"}
     assert read_assignments("X=$HOME pytest") == read_assignments("pytest") == {}
 
