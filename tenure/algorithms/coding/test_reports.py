@@ -119,7 +119,7 @@ _GO_PACKAGE: Final = re.compile(r"^(ok  |FAIL)\t(\S+)(?:\t(?:\d+\.\d+s|\(cached\
 
 
 def parse_go_output(text: str) -> ParsedReport:
-    """Read what `go test -v` prints, with the names that `parse_go_report` gives."""
+    """Read the output of `go test -v`; tests have the names that `parse_go_report` gives them."""
     tests: list[ProjectTest] = []
     outcomes: Mapping[str, TestOutcome] = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
     start = 0
@@ -236,7 +236,7 @@ def parse_mocha_report(text: str) -> ParsedReport:
 
 
 def parse_output(text: str) -> ParsedReport:
-    """Read what the runners print that a command may have started: those of Go and Cargo, and any that writes TAP."""
+    """Read the output of a command that may have started the tests of Go or Cargo, or any that write TAP."""
     parsers = {
         '"Action":"': parse_go_report,
         "--- ": parse_go_output,
