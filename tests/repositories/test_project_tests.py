@@ -353,3 +353,17 @@ async def test_the_tests_in_a_makefile_are_counted(tmp_path: Path, program: str)
     assert (before.counts, before.proof) == ({"passed": 1} if name else {}, "exit_code")
     assert (before.notes == ()) is bool(name)
     assert (after.kept, [test.id for test in after.lost]) == (len(named), [code])
+
+
+@slow
+async def test_pnpm_runs_the_tests_without_a_network(tmp_path: Path) -> None:
+    """It runs the script and installs nothing before, which would wait for the network."""
+    if shutil.which("pnpm", path="/usr/local/bin:/usr/bin:/bin") is None:
+        pytest.skip("this system has no pnpm")
+    package = '{"name": "half", "type": "module", "scripts": {"test": "node --test"}, "devDependencies": {"a": "1"}}\n'
+    project = await open_project(tmp_path, SETUPS["node"][0] | {"package.json": package, "pnpm-lock.yaml": ""})
+    reply = await project.set_up(setup="true", test="pnpm test")
+
+    report = await run(project, environment=reply.environment)
+
+    assert (report.counts, report.exit_code) == ({"passed": 1}, 0), report.observation
