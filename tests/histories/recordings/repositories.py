@@ -1,6 +1,7 @@
 """Record the work in a repository."""
 
 from dataclasses import replace
+from typing import Any
 
 from tenure.contracts.base import RunId
 from tenure.contracts.research.fork import RepositoryCheckpoint, RepositoryForkRequest, RepositoryOrigin
@@ -53,7 +54,7 @@ async def repository_page(recorder: Recorder) -> None:
     task = TASK.model_copy(update={"web": True})
     asked = request(task).model_copy(update={"question": BREAD})
     chat = ScriptedChat(story(repository_engineer=in_turn(DONE)))
-    worlds = {"web": [Outside().fetch_pages], "others": [_make_repository()]}
+    worlds: Any = {"web": [Outside().fetch_pages], "others": [_make_repository()]}
     async with recorder.serve(chat, MemoryKnowledge({}, pages=PAGES), ScriptedSandbox(), **worlds):
         await recorder.start(AgentWorkflow.run, asked)
         await recorder.wait_for_end()
