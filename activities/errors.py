@@ -33,6 +33,8 @@ PATH_MISSING = "PathMissing"
 """A path to read does not exist on the worker's machine."""
 PATH_REFUSED = "PathRefused"
 """A path to read is outside the document roots of the worker."""
+PAGE_REFUSED = "PageRefused"
+"""A page that a run needs cannot be read."""
 
 MIN_RETRY_DELAY_SECONDS = 1.0
 """Shorter delays requested by a server count as none."""

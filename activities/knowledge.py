@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.errors import PATH_MISSING, PATH_REFUSED, is_last_attempt, translate_errors
+from activities.errors import PAGE_REFUSED, PATH_MISSING, PATH_REFUSED, is_last_attempt, translate_errors
 from activities.heartbeat import HeartbeatThread
 from activities.passages import load_existing_passages
 from tenure.algorithms.claims.claim_pairs import find_contradictions
@@ -36,7 +36,7 @@ from tenure.contracts.evidence.passages import (
 )
 from tenure.contracts.evidence.retrieval import GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TableInfo, TablesRequest
-from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
+from tenure.contracts.evidence.web import PageTextRequest, ReadPagesReply, ReadPagesRequest
 from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
 from tenure.contracts.knowledge.maintenance import MaintenanceStep, UpkeepProgress, UpkeepReport
 from tenure.contracts.knowledge.memory import (
@@ -60,6 +60,7 @@ from tenure.contracts.result.ask import ResultTextsRequest, get_change_corpus
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
 from tenure.knowledge.excerpts import read_stored_passages
 from tenure.knowledge.experience import recall_experience
+from tenure.sources.document.document import Unreadable
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -109,6 +110,24 @@ class KnowledgeActivities:
         """Read fetched pages into a run's corpus."""
         with translate_errors(), HeartbeatThread(IngestProgress()) as heartbeat:
             return self._knowledge.corpora.read_pages(request, heartbeat.update, activity.is_cancelled)
+
+    @activity.defn
+    def read_page_text(self, request: PageTextRequest) -> str:
+        """Return title and text of a page in the page cache.
+
+        Raises:
+            ApplicationError: it has no text, or too much.
+        """
+        with translate_errors(), HeartbeatThread():
+            try:
+                page = self._knowledge.corpora.read_page_text(request.url)
+            except Unreadable as error:
+                raise ApplicationError(f"{request.url} {error}", type=PAGE_REFUSED, non_retryable=True) from error
+        text = page.text if page.text.startswith(page.title) else f"{page.title}\n\n{page.text}"
+        if len(text) > request.max_characters:
+            problem = f"{request.url} has {len(text):,} characters of text, more than {request.max_characters:,}"
+            raise ApplicationError(problem, type=PAGE_REFUSED, non_retryable=True)
+        return text
 
     @activity.defn
     def fork_corpus(self, request: ForkRequest) -> ForkReply:

@@ -98,7 +98,7 @@ def test_every_queue_serves_its_activities() -> None:
         },
         SEARCH_QUEUE: {
             *("search_passages", "group_passages", "recall_findings", "analyze_candidates"),
-            *("read_pages", "manage_corpora", "query_tables", "store_computation", "find_relations"),
+            *("read_pages", "read_page_text", "manage_corpora", "query_tables", "store_computation", "find_relations"),
             "store_result_texts",
             *("build_excerpts", "calculate", "find_term", "cite_claim", "compare_sources", "extend_dossier"),
             *("store_memories", "search_memories", "forget_memories", "list_memories", "write_memory"),

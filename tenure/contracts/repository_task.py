@@ -28,7 +28,9 @@ class RepositoryTask(Contract):
     allow_network: bool = False
     """Whether the setup may use the network."""
     web: bool = False
-    """Whether the repository may be fetched from a server."""
+    """Whether the repository and the task may be fetched from a server."""
+    address: str = ""
+    """Address of the page that the task was read from; empty if it was given as a text."""
     approve: ApprovalStep | None = None
     """Step before which a person is asked; None for no question."""
 

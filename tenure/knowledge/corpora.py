@@ -24,6 +24,7 @@ from tenure.knowledge.ingestion.readers import ReaderPool
 from tenure.knowledge.ingestion.web_pages import WebPageIngestion
 from tenure.knowledge.memory.memories import forget_sources
 from tenure.knowledge.pages import readings
+from tenure.knowledge.pages.cache import PageCache
 from tenure.knowledge.search.forking import fork_run
 from tenure.knowledge.search.needed_chunks import list_needed_chunks
 from tenure.knowledge.store import catalogue
@@ -32,6 +33,8 @@ from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
 from tenure.settings.knowledge import KnowledgeSettings
+from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.parsers.reader_process import PageTask, ParsedPage, UnreadableFile
 
 PAGE_READERS = 2
 """Processes that parse web pages. They are kept, because starting one takes half a second."""
@@ -104,6 +107,21 @@ class Corpora:
         return WebPageIngestion(
             self._store, writer, self._page_readers, self._settings.domain_authority, request, report
         ).run()
+
+    def read_page_text(self, url: str) -> Document:
+        """Return the text of a page in the page cache, which becomes no source.
+
+        Raises:
+            Unreadable: it cannot be parsed.
+        """
+        for cached in PageCache(self._store).load_pages([url]):
+            task = PageTask(url, cached.body, cached.known.media_type, cached.known.charset, is_whole=True)
+            (outcome,) = self._page_readers.read_all([task], lambda: None)
+            if isinstance(outcome, UnreadableFile):
+                raise Unreadable(outcome.reason)
+            assert isinstance(outcome, ParsedPage)
+            return outcome.file.document
+        raise Unreadable("is no longer in the page cache")
 
     def fork(
         self,

@@ -42,7 +42,8 @@ def write_texts(result: Result, trace: Trace) -> tuple[ResultText, ...]:
 
 
 def _list_texts(result: Result, trace: Trace) -> Iterator[tuple[str, str]]:
-    yield "The task", result.question
+    page = result.repository.address if result.repository else ""
+    yield f"The task, from {page}" if page else "The task", result.question
     report = compose_report(result)
     blocks = tuple(_remove_diffs(block) for block in report.blocks if getattr(block, "id", "") not in _LEFT_OUT)
     remarks = (block for block in report.head if not (isinstance(block, ParagraphNode) and block.style == "question"))

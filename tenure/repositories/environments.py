@@ -214,6 +214,9 @@ class Environments:
                 **{"GOPATH": f"{ENVIRONMENT}/go", "GOCACHE": "/box/tmp/go", "GOFLAGS": "-buildvcs=false"},
                 **{"GOPROXY": "off", "GOTOOLCHAIN": "local"},
             }
+        if project.ecosystem == "node":
+            # From version 11 on, pnpm installs packages before it runs a script, which needs a network.
+            return {"pnpm_config_verify_deps_before_run": "false"}
         if project.ecosystem == "rust":
             return {"CARGO_HOME": f"{ENVIRONMENT}/cargo", "CARGO_NET_OFFLINE": "true"}
         return {}

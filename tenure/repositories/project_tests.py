@@ -12,6 +12,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -20,11 +21,13 @@ from tenure.algorithms.coding.code_files import is_test_path
 from tenure.algorithms.coding.test_commands import OUTPUT_NAME, TestPlan, build_pytest_variables, plan_tests
 from tenure.algorithms.coding.test_reports import (
     ParsedReport,
+    make_test,
     merge_tests,
     parse_cargo_report,
     parse_go_report,
     parse_jest_report,
     parse_mocha_report,
+    parse_output,
     parse_plugin_report,
     parse_tap_report,
 )
@@ -113,7 +116,7 @@ class ProjectTests:
                     # The project's own options need a plugin that is not installed.
                     note = f"run without the options of its configuration: {_find_usage_error(outcome)}"
                     outcome = await run(plan, {**plan.variables, **build_pytest_variables("-o addopts=")})
-        parsed = await asyncio.to_thread(_parse, plan, outcome, secret)
+        parsed = _add_exit_code(request, plan, outcome, await asyncio.to_thread(_parse, plan, outcome, secret))
         tests = parsed.tests if plan.selects else _select(parsed.tests, request.ids, files)
         return await self._describe(request, plan, outcome, parsed, tests, note)
 
@@ -152,7 +155,7 @@ class ProjectTests:
                 plan.command,
                 folder,
                 environment,
-                variables={**dict(request.environment.variables), **variables},
+                variables=_merge_variables(plan, dict(request.environment.variables), variables),
                 stdin=secret + "\n",
                 has_report=True,
                 limits=request.limits,
@@ -182,8 +185,11 @@ class ProjectTests:
         others = [test for test in tests if test.outcome not in ("failed", "error")]
         error = parsed.error or _find_error(plan, outcome, parsed.tests, tests, request.ids)
         lost, still_passing = await self._compare(request, tests)
-        counts = Counter(test.outcome for test in tests)
+        counted = [test for test in tests if test.id != _name_exit_code(request)]
+        counts = Counter(test.outcome for test in counted)
         notes = [*([note] if note else []), *parsed.notes, *_list_notes(plan, outcome, failed)]
+        if tests and not counted:
+            notes.append(f"exit code only: no test of `{request.environment.test}` was counted")
         summary = _summarize(counts, error, outcome)
         return ProjectTestReport(
             command=request.environment.test,
@@ -229,6 +235,12 @@ class ProjectTests:
         return lost, still_passing
 
 
+def _merge_variables(plan: TestPlan, own: dict[str, str], variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a command; a `go test` that it starts names its tests."""
+    flags = {"GOFLAGS": f"{own.get('GOFLAGS', '')} -v".strip()} if plan.runner == "other" else {}
+    return {**own, **flags, **variables}
+
+
 def read_scripts(folder: Path) -> dict[str, str]:
     """Return the scripts of package.json."""
     try:
@@ -250,10 +262,14 @@ def _copy_files(source: Path, folder: Path, paths: Sequence[str]) -> None:
 
 def _parse(plan: TestPlan, outcome: CommandOutcome, secret: str) -> ParsedReport:
     """Return the tests of all reports of a run."""
+    is_other = plan.runner == "other"
+    reports = []
     if outcome.report or plan.runner in _OWN_RUNNERS:
-        return parse_plugin_report(outcome.report, secret, None if plan.runner == "other" else outcome.exit_code)
-    reports = [parse_junit_report(content) for name, content in outcome.files.items() if name.endswith(".xml")]
-    parsers = {"go": parse_go_report, "cargo": parse_cargo_report, "tap": parse_tap_report}
+        reports.append(parse_plugin_report(outcome.report, secret, None if is_other else outcome.exit_code))
+        if not is_other:
+            return reports[0]
+    reports += [parse_junit_report(content) for name, content in outcome.files.items() if name.endswith(".xml")]
+    parsers = {"go": parse_go_report, "cargo": parse_cargo_report, "tap": parse_tap_report, "other": parse_output}
     if plan.runner in parsers:
         text = outcome.files.get(OUTPUT_NAME, b"").decode(errors="replace")
         reports.append(parsers[plan.runner](text))
@@ -267,10 +283,26 @@ def _parse(plan: TestPlan, outcome: CommandOutcome, secret: str) -> ParsedReport
         for name, parse in json_parsers.items()
         if name in outcome.files
     ]
-    if plan.runner == "other" and not reports and "TAP version" in outcome.stdout:
-        reports.append(parse_tap_report(outcome.stdout))
     error = next((report.error for report in reports if report.error), "")
-    return ParsedReport(merge_tests(test for report in reports for test in report.tests), error)
+    tests = merge_tests(test for report in reports for test in report.tests)
+    return ParsedReport(tests, error, tuple(note for report in reports for note in report.notes))
+
+
+def _name_exit_code(request: ProjectTestRequest) -> str:
+    return f"exit code of {request.environment.test}"
+
+
+def _add_exit_code(
+    request: ProjectTestRequest, plan: TestPlan, outcome: CommandOutcome, parsed: ParsedReport
+) -> ParsedReport:
+    """Return the tests of a command that is no runner, with one for its exit code: other tests may not be counted."""
+    is_none = outcome.exit_code == _NO_TESTS and not parsed.tests
+    is_run = outcome.exit_code is not None and outcome.exit_code not in _NOT_FOUND
+    if plan.runner != "other" or parsed.error or is_none or not is_run:
+        return parsed
+    message = "" if outcome.exit_code == 0 else f"{show_outcome(outcome)}: {outcome.stdout.strip()[-400:]}"
+    test = make_test(_name_exit_code(request), "failed" if outcome.exit_code else "passed", message)
+    return replace(parsed, tests=(test, *parsed.tests))
 
 
 def _select(tests: Sequence[ProjectTest], ids: Sequence[str], files: Set[str]) -> tuple[ProjectTest, ...]:

@@ -89,7 +89,8 @@ async def _fork_work(
     work = work.model_copy(update={"feedback": (*work.feedback, *_list_feedback(body))})
     origin = RepositoryOrigin(run=RunId(record.id), request=work)
     limits = bounded.limits.model_copy(update={"candidates": 1})
-    bounded = bounded.model_copy(update={"limits": limits})
+    own = {"limits": limits, "question": work.question, "repository": work.task}  # the task may be that of a page
+    bounded = bounded.model_copy(update=own)
     return number, RepositoryForkRequest(**dict(bounded), origin=origin)
 
 

@@ -234,12 +234,13 @@ async def test_a_report_in_junit_xml_is_read_outside(tmp_path: Path) -> None:
     bad = await run(project, environment=Environment(test="cp bomb.xml /box/out/"))
     plain = await run(project, environment=Environment(test="true"))
 
-    assert ({test.id: test.outcome for test in good.tests}, good.proof) == (
-        {"a::b": "passed", "c": "failed"},
-        "exit_code",
-    )
+    code = "exit code of cp good.xml /box/out/; exit 1"
+    assert {test.id: test.outcome for test in good.tests} == {"a::b": "passed", "c": "failed", code: "failed"}
+    assert (good.counts, good.proof) == ({"passed": 1, "failed": 1}, "exit_code")
     assert (bad.tests, bad.error) == ((), "the report has a document type, which is refused")
-    assert (plain.tests, plain.error, plain.proof) == ((), "", "exit_code")
+    assert (plain.counts, plain.error, plain.proof) == ({}, "", "exit_code")
+    assert {test.id: test.outcome for test in plain.tests} == {"exit code of true": "passed"}
+    assert plain.notes == ("exit code only: no test of `true` was counted",)
 
 
 async def test_checks_have_complaints_without_line_numbers(tmp_path: Path) -> None:
@@ -321,3 +322,48 @@ async def test_a_new_test_is_told_apart_in_each_language(tmp_path: Path, program
     failed = [test.id for test in reproduced.tests if test.outcome == "failed"]
     assert len(failed) == 1 and failed[0].lower().endswith("new"), reproduced
     assert failed[0] in {test.id for test in after.tests}
+
+
+MAKES = {
+    "node": (SETUPS["node"][0], "node --test", "old"),
+    "go": (SETUPS["go"][0], "go test ./...", "example.org/half::TestOld"),
+    "cargo": (SETUPS["cargo"][0], "cargo test --offline", "tests/old.rs::old"),
+    "python3": ({"clock.py": "", "test_clock.py": "def test_it():\n    pass\n"}, "pytest -q", "test_clock.py::test_it"),
+    "sh": ({"run.sh": "exit 0\n"}, "sh run.sh", ""),
+}
+"""Projects with a test that passes, the command in their Makefile, and the name of the test."""
+
+
+@slow
+@pytest.mark.parametrize("program", MAKES)
+async def test_the_tests_in_a_makefile_are_counted(tmp_path: Path, program: str) -> None:
+    """Tests whose runner reports or prints them count with the exit code of `make`; of others, it is all."""
+    if shutil.which("make", path="/usr/bin:/bin") is None or shutil.which(program, path="/usr/bin:/bin") is None:
+        pytest.skip(f"this system has no make or no {program}")
+    files, command, name = MAKES[program]
+    project = await open_project(tmp_path, files | {"Makefile": f"test: lint\n\t{command}\nlint:\n\ttrue\n"})
+    environment = (await project.set_up(test="make test")).environment
+    broken = await project.change({"Makefile": f"test: lint\n\t{command}\n\tfalse\nlint:\n\ttrue\n"})
+
+    before = await run(project, environment=environment)
+    after = await run(project, broken, environment=environment, baseline=before.passed_digest)
+
+    code, named = "exit code of make test", [name] if name else []
+    assert {test.id: test.outcome for test in before.tests} == {one: "passed" for one in (code, *named)}, before
+    assert (before.counts, before.proof) == ({"passed": 1} if name else {}, "exit_code")
+    assert (before.notes == ()) is bool(name)
+    assert (after.kept, [test.id for test in after.lost]) == (len(named), [code])
+
+
+@slow
+async def test_pnpm_runs_the_tests_without_a_network(tmp_path: Path) -> None:
+    """It runs the script and installs nothing before, which would wait for the network."""
+    if shutil.which("pnpm", path="/usr/local/bin:/usr/bin:/bin") is None:
+        pytest.skip("this system has no pnpm")
+    package = '{"name": "half", "type": "module", "scripts": {"test": "node --test"}, "devDependencies": {"a": "1"}}\n'
+    project = await open_project(tmp_path, SETUPS["node"][0] | {"package.json": package, "pnpm-lock.yaml": ""})
+    reply = await project.set_up(setup="true", test="pnpm test")
+
+    report = await run(project, environment=reply.environment)
+
+    assert (report.counts, report.exit_code) == ({"passed": 1}, 0), report.observation

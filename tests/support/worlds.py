@@ -274,6 +274,10 @@ class MemoryKnowledge:
             unrendered=tuple(address for address in there if address not in new),
         )
 
+    def read_page_text(self, url: str) -> Document:
+        """Return the text of a page as it is."""
+        return Document(title=url, text=self.pages[url], kind="prose")
+
     def fork(
         self, request: ForkRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> ForkReply:

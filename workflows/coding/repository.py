@@ -238,6 +238,7 @@ class RepositoryWorkflow(RepositoryWork):
             repository_engineer.ROLE,
             RepositoryEngineerInput(
                 question=self.request.question,
+                address=self.request.task.address,
                 environment=state.beginning,
                 map=state.map,
                 can_ask=self.request.limits.interactive and not self.request.attempt,

@@ -46,6 +46,7 @@ def build_draft(work: RepositoryWork) -> ReportDraft:
     change = RepositoryChange(
         source=request.task.source,
         commit=state.opened.workspace.commit,
+        address=request.task.address,
         cause=report.cause if report else "",
         change=report.change if report else state.progress.plan,
         message=report.text if report else "",

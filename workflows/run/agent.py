@@ -24,6 +24,7 @@ from workflows.run.run_memory import RunMemory
 from workflows.run.run_request import resolve_request
 from workflows.run.scheduled_question import add_changes
 from workflows.run.status_publisher import StatusPublisher
+from workflows.run.task_page import find_task_url, read_task
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import send_signal
 from workflows.runtime.failures import describe_failure
@@ -37,15 +38,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.report import ReportActivities
     from tenure.algorithms.calculator.questions import is_pure_calculation
     from tenure.algorithms.control.budget import describe_limit, describe_usage, list_limits
-    from tenure.algorithms.control.run_notes import (
-        describe_ingestion,
-        describe_lessons,
-        describe_missing_links,
-        describe_missing_translation,
-        describe_missing_vectors,
-        describe_preferences,
-        format_line,
-    )
+    from tenure.algorithms.control.run_notes import describe_ingestion, describe_shortcomings, format_line
     from tenure.algorithms.control.steering import RunSituation, apply_bounds
     from tenure.algorithms.control.transitions import AgentState, choose_next_node
     from tenure.algorithms.control.usage import sum_run_usage
@@ -185,6 +178,9 @@ class AgentWorkflow(InteractiveRun):
 
     async def _read(self) -> None:
         """Read the documents of the request, search them for the question, and start to recall earlier runs."""
+        if url := find_task_url(self.request):
+            self._publish(last=f"reading the task from {url}")
+            self._replace_request(await read_task(self.clients, self.request, self.id, url, self.notes.append))
         await self._ingest()
         if router.is_certain_research(self.request.question, self.request.mode):
             self.run_memory.start_recall()
@@ -267,13 +263,18 @@ class AgentWorkflow(InteractiveRun):
         question = await self._try(clarifying, original, "It was not checked whether the question is clear")
         if question == original:
             return
-        self.request = self.request.model_copy(update={"question": question})
-        self.tables = TableQuestions(self.clients, self.request, lambda: self.is_finishing)
-        self.run_memory = RunMemory(self.clients, self.request)
-        self._publish(phase="retrieve", question=question, last=f"the question is read as: {question}")
+        self._replace_request(self.request.model_copy(update={"question": question}))
+        self._publish(phase="retrieve", last=f"the question is read as: {question}")
         if self.corpora:
             await self._search()
         self._publish(phase="route")
+
+    def _replace_request(self, request: RunRequest) -> None:
+        """Continue with another question."""
+        self.request = request
+        self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
+        self.run_memory = RunMemory(self.clients, request)
+        self._publish(question=request.question)
 
     async def _use_tools(self) -> ReportDraft | None:
         """Use the tools that the question calls for; return the report if the question is nothing but a calculation."""
@@ -430,12 +431,8 @@ class AgentWorkflow(InteractiveRun):
                 "web_corpus": limits.web.corpus if limits.web else "",
                 "notes": (
                     *self.notes,
-                    *self.run_memory.notes,
-                    *describe_preferences(self.run_memory.experience.preferences, usage, fallbacks),
-                    *describe_lessons(self.run_memory.lessons, usage),
-                    *describe_missing_translation(limits.language, usage),
-                    *describe_missing_vectors(usage.embedded_share),
-                    *describe_missing_links(usage),
+                    *self.run_memory.describe_use(usage, fallbacks),
+                    *describe_shortcomings(limits.language, usage),
                     *draft.notes,
                 ),
                 "feedback": self.feedback_log.build_records(

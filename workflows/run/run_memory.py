@@ -5,6 +5,7 @@ Facts of earlier runs supplement that search and are no evidence. Statements of 
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, Final
 
 from temporalio import workflow
@@ -14,6 +15,7 @@ from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
+    from tenure.algorithms.control.run_notes import describe_lessons, describe_preferences
     from tenure.algorithms.memory import experience, lessons
     from tenure.algorithms.retrieval.evidence_selection import select_evidence
     from tenure.contracts.base import RunId
@@ -24,7 +26,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.research.trace import TracedMemory
     from tenure.contracts.result.result import Result
-    from tenure.contracts.run.run import RunRequest
+    from tenure.contracts.run.run import FallbackRecord, RunRequest, Usage
 
 MAX_RECALLED_LESSONS: Final = 40
 """Memories of earlier programs."""
@@ -135,6 +137,11 @@ class RunMemory:
             )
             preferences = tuple(memory.text for memory in reply.preferences)
             self.experience = Experience(advice=self.lessons, preferences=preferences)
+
+    def describe_use(self, usage: Usage, fallbacks: Sequence[FallbackRecord]) -> tuple[str, ...]:
+        """Return notes on what was recalled, and on its use."""
+        preferences = describe_preferences(self.experience.preferences, usage, fallbacks)
+        return (*self.notes, *preferences, *describe_lessons(self.lessons, usage))
 
     async def store(self, result: Result, draft: ReportDraft) -> Result:
         """Store the memories of this run; return the result, with a note if that failed."""

@@ -110,7 +110,10 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
         ),
     ),
     (_config(SEARCH_QUEUE, timedelta(minutes=30)), (KnowledgeActivities.query_tables,)),
-    (_config(SEARCH_QUEUE, timedelta(minutes=15)), (KnowledgeActivities.read_pages,)),
+    (
+        _config(SEARCH_QUEUE, timedelta(minutes=15)),
+        (KnowledgeActivities.read_pages, KnowledgeActivities.read_page_text),
+    ),
     (
         _config(SEARCH_QUEUE, timedelta(minutes=2), heartbeat_timeout=None, **_BRIEF),
         (KnowledgeActivities.manage_corpora,),
@@ -236,6 +239,7 @@ _KINDS: dict[Callable[..., Any], CallKind] = {
     WebActivities.fetch_pages: "web",
     BrowserActivities.render_pages: "web",
     KnowledgeActivities.read_pages: "web",
+    KnowledgeActivities.read_page_text: "web",
     SandboxActivities.run_program: "program",
     SandboxActivities.repair_program: "program",
     SandboxActivities.run_tests: "program",

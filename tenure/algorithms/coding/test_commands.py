@@ -187,9 +187,9 @@ def _plan_output(command: str, runner: TestRunner) -> TestPlan:
 def _keep_output(command: str) -> str:
     """Return a command whose whole output is kept in a file, and whose end is shown."""
     target = f"{REPORT_FOLDER}/{OUTPUT_NAME}"
-    return f"{{ {command}\n}} > {target} 2>&1; code=$?; tail -c {_MAX_SHOWN_BYTES} {target}; exit $code"
+    return f"( {command}\n) > {target} 2>&1; code=$?; tail -c {_MAX_SHOWN_BYTES} {target}; exit $code"
 
 
 def _plan_other(command: str) -> TestPlan:
-    """Return any command; a pytest that it starts reports its tests as well."""
-    return TestPlan(command, "other", False, build_pytest_variables())
+    """Return any command, such as `make test`: a pytest in it reports its tests, and its output may be a report."""
+    return TestPlan(_keep_output(command), "other", False, build_pytest_variables())

@@ -112,6 +112,32 @@ def parse_go_report(text: str) -> ParsedReport:
     return ParsedReport(merge_tests(tests))
 
 
+# `--- PASS: TestAdd (0.00s)`, `    --- FAIL: TestAdd/two (0.01s)`
+_GO_TEST: Final = re.compile(r"^ *--- (PASS|FAIL|SKIP): (\S+) \(\d+\.\d+s\)$", re.MULTILINE)
+# `ok  \tmod/a\t0.002s`, `ok  \tmod/a\t(cached)`, `FAIL\tmod/a\t0.017s`, `FAIL\tmod/a [build failed]`
+_GO_PACKAGE: Final = re.compile(r"^(ok  |FAIL)\t(\S+)(?:\t(?:\d+\.\d+s|\(cached\))| \[)", re.MULTILINE)
+
+
+def parse_go_output(text: str) -> ParsedReport:
+    """Read the output of `go test -v`; tests have the names that `parse_go_report` gives them."""
+    tests: list[ProjectTest] = []
+    outcomes: Mapping[str, TestOutcome] = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
+    start = 0
+    for package in _GO_PACKAGE.finditer(text):
+        before = len(tests)
+        name, shown = package[2], start
+        for match in _GO_TEST.finditer(text, start, package.start()):
+            # Behind "=== RUN   TestAdd", "=== NAME  TestAdd" or "=== CONT  TestAdd"
+            output = text[shown : match.start()].rpartition("=== ")[2].partition("\n")[2]
+            message = _keep_failure(output, match[1].lower())
+            tests.append(make_test(f"{name}::{match[2]}", outcomes[match[1]], message, name))
+            shown = match.end()
+        if package[1] == "FAIL" and not any(test.outcome == "failed" for test in tests[before:]):
+            tests.append(make_test(name, "error", text[start : package.start()].strip()[-MAX_MESSAGE_CHARS:], name))
+        start = package.end()
+    return ParsedReport(merge_tests(tests))
+
+
 def _keep_failure(output: str, action: str) -> str:
     lines = [line for line in output.splitlines() if not line.startswith(("=== ", "--- "))]
     return "\n".join(lines)[-MAX_MESSAGE_CHARS:] if action == "fail" else ""
@@ -207,6 +233,18 @@ def parse_mocha_report(text: str) -> ParsedReport:
         message = error.get("message", "") if isinstance(error, dict) else ""
         tests.append(make_test(test.get("fullTitle", ""), "failed", message))
     return ParsedReport(merge_tests(tests), "" if report else "the report is no JSON")
+
+
+def parse_output(text: str) -> ParsedReport:
+    """Read the output of a command that may have started the tests of Go or Cargo, or any that write TAP."""
+    parsers = {
+        '"Action":"': parse_go_report,
+        "--- ": parse_go_output,
+        "test result: ": parse_cargo_report,
+        "TAP version": parse_tap_report,
+    }
+    reports = [parse(text) for sign, parse in parsers.items() if sign in text]
+    return ParsedReport(merge_tests(test for report in reports for test in report.tests))
 
 
 def _parse_object(text: str | bytes) -> dict[str, Any]:

@@ -80,6 +80,12 @@ def describe_missing_translation(language: str | None, usage: Usage) -> tuple[st
     )
 
 
+def describe_shortcomings(language: str | None, usage: Usage) -> tuple[str, ...]:
+    """Return notes on the translation, vectors and links that a run has lacked."""
+    vectors, links = describe_missing_vectors(usage.embedded_share), describe_missing_links(usage)
+    return (*describe_missing_translation(language, usage), *vectors, *links)
+
+
 def format_line(text: str) -> str:
     """Return a text with a capital first letter."""
     return text[:1].upper() + text[1:]

@@ -28,6 +28,7 @@ _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")  # "%2F".
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 # "é", " ", and the "%" of "100%".
 _NOT_IN_URL = re.compile(r"[^A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2})")
+_LONE = re.compile(r"\s*(https?://\S+)\s*", re.IGNORECASE)  # "https://host/issues/12", and nothing else.
 _SESSION = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)  # ";jsessionid=1A2B".
 _TRACKING = re.compile(
     r"(?:utm_\w+|[gdf]clid|fbclid|gclsrc|gbraid|wbraid|msclkid|yclid|ysclid|twclid|ttclid|igshid|srsltid|mc_[ce]id"
@@ -111,6 +112,12 @@ def resolve_url(base: str, reference: str) -> str:
     if not reference or reference.startswith("#"):
         return str(start)
     return canonicalize_url(f"{start.origin}{path.rpartition('/')[0]}/{reference}")
+
+
+def find_lone_url(text: str) -> str:
+    """Return the URL that a text consists of, also an invalid one; empty if there is anything else in the text."""
+    match = _LONE.fullmatch(text)
+    return match[1] if match else ""
 
 
 def extract_host(url: str) -> str:

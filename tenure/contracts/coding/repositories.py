@@ -485,6 +485,8 @@ class RepositoryChange(Contract):
     """Repository as a person gave it."""
     commit: CommitId
     """Commit that the work started from."""
+    address: str = ""
+    """Address of the page that the task was read from; empty if it was given as a text."""
     cause: str = ""
     """Cause of the fault, with file and line."""
     change: str = ""

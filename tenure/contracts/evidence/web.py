@@ -124,6 +124,8 @@ class FetchRequest(WebDomains):
     run: RunId
     urls: tuple[str, ...] = Field(max_length=100)
     """URLs, most important first."""
+    revalidate: bool = False
+    """Whether a cached copy is used only after its server has confirmed it, or if the server does not answer."""
 
 
 class FetchedPage(Contract):
@@ -146,6 +148,15 @@ class FetchReply(Contract):
 
     pages: tuple[FetchedPage, ...] = ()
     """One entry per URL, in the order of the request."""
+
+
+class PageTextRequest(Contract):
+    """A cached page whose text is read as a whole."""
+
+    url: str
+    """Canonical URL."""
+    max_characters: int
+    """Length above which it is refused."""
 
 
 class WebSource(Contract):

@@ -100,7 +100,8 @@ class PageFetching:
         copy = _find_copy(address, cached)
         if copy and find_domain_violation(copy.url, request.domains, request.excluded_domains):
             copy = None  # Another run was permitted to follow this redirect.
-        if not self._refetch and copy and cached[address].is_fresh(time) and copy.is_fresh(time):
+        is_fresh = copy and cached[address].is_fresh(time) and copy.is_fresh(time)
+        if copy and is_fresh and not (self._refetch or request.revalidate):
             return _build_cached_reply(address, copy)
         validators_by_url = {page.url: Validators(page.etag, page.last_modified) for page in cached.values()}
         validators = {url: tags for url, tags in validators_by_url.items() if any(tags)}

@@ -93,7 +93,7 @@ def _set_remarks(proof: Proof, change: RepositoryChange) -> Iterator[BlockNode]:
         reason = f" ({flatten(environment.reason)})" if environment.reason else ""
         lines.append(make_line("Tests: ", make_code(environment.test), reason))
     if proof.reproduction:
-        lines.append(make_line("Written for this task: ", make_code(proof.reproduction)))
+        lines.append(make_line("Shown by new tests: ", make_code(proof.reproduction)))
     if proof.changed_tests:
         names = ", ".join(proof.changed_tests)
         lines.append(make_line(f"The change includes tests ({names}): read them."))

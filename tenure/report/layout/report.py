@@ -37,7 +37,7 @@ from tenure.report.layout.news import set_news
 from tenure.report.layout.program import list_files, set_program
 from tenure.report.layout.provenance import list_provenance
 from tenure.report.layout.reasoning import set_reasoning
-from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_references, sort_sources
+from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_references, make_address, sort_sources
 from tenure.report.layout.synthesis import CLOSING_NOTES, COMPARISON, NOT_KNOWN, WHAT_FOLLOWS
 from tenure.report.layout.text import format_words, make_line
 from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, ParagraphStyle, PartNode, ReportTree
@@ -137,9 +137,11 @@ def _list_blocks(
 def _set_head(result: Result) -> Iterator[BlockNode]:
     """Yield the question, unless it differs from the title only in punctuation and case, counts, and the status."""
     question, title = (re.findall(r"\w+", text.casefold()) for text in (result.question, result.title))
-    if question != title:
+    page = result.repository.address if result.repository else ""
+    if question != title or page:
         label = format_words("Task:" if result.mode == "CODE" else "Question:", "strong")
-        yield ParagraphNode(make_line(label, " ", flatten(result.question)), "question")
+        origin = ("from ", make_address(page), ": ") if page else ()
+        yield ParagraphNode(make_line(label, " ", *origin, flatten(result.question)), "question")
     yield from _set_remark(make_line(_count_sentences(result)), "summary")
     # The remark on a report that ended early has the reason and what is missing.
     if result.repository and result.status in ("failing_tests", "no_evidence"):

@@ -84,6 +84,8 @@ class RepositoryEngineerInput(RoleInput):
 
     question: str
     """Issue or task."""
+    address: str = ""
+    """Address of the page that it was read from, whose authors are unknown; empty for the words of the user."""
     environment: str = ""
     """Remarks on commands and tests."""
     map: str = ""
@@ -118,7 +120,9 @@ def render(input: RepositoryEngineerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     system = SYSTEM.replace("DONE\nCAUSE", f"{ASK_RULE}\nDONE\nCAUSE") if input.can_ask else SYSTEM
     beginning = join_parts(
-        f"<question>\n{neutralise_tags(input.question)}\n</question>",
+        render_results("question", input.question, input.address)
+        if input.address
+        else f"<question>\n{neutralise_tags(input.question)}\n</question>",
         mark_passages(evidence.passages),
         wrap_in_tag("memory", render_list("Lessons of earlier work, which may not fit here", input.lessons))
         if input.lessons

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tenure.algorithms.text.urls import find_lone_url
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
 from tenure.files.file_store import FileStore, FileStoreError
 from tenure.runs.errors import InvalidRequest, Unreachable
@@ -37,6 +38,8 @@ def build_repository_task(request: StartRequest, *, reads_web: bool) -> Reposito
             raise InvalidRequest(reason, name)
     if request.mode == "research":
         raise InvalidRequest("a task in a repository is no research: leave it out", "mode")
+    if find_lone_url(request.question) and not reads_web:
+        raise InvalidRequest("the task is the address of a page, which is read only with --web", "question")
     if request.approve and (request.candidates or 1) > 1:
         raise InvalidRequest("it asks about one plan and one change: leave out --candidates", "approve")
     return RepositoryTask(

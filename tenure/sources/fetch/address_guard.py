@@ -129,7 +129,7 @@ class AddressGuard:
         if any(_covers(entry, host, address, port) for entry in self._allowed):
             return
         if description := describe_non_public_address(address):
-            prefix = "" if host == str(address) else f"{host!r} resolves to "
+            prefix = "it leads to " if host == str(address) else f"{host!r} resolves to "
             raise RequestRefused(f"{prefix}{address}, which is {description}; TENURE_FETCH_ALLOW can allow it")
         if port < _FIRST_UNRESERVED_PORT and port not in _WEB_PORTS:
             raise RequestRefused(f"port {port} of {host!r} is not a web port; TENURE_FETCH_ALLOW can allow it")

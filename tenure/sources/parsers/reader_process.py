@@ -77,6 +77,8 @@ class PageTask:
     media_type: str = ""
     charset: str = ""
     """Character encoding that the server declares."""
+    is_whole: bool = False
+    """Whether all text of an HTML page is read, and not its main text alone."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
 
 def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
     recognition.start_file(recognition.WEB_SECONDS)
-    page = parse_page(task.body, task.media_type, task.charset, task.path)
+    page = parse_page(task.body, task.media_type, task.charset, task.path, is_whole=task.is_whole)
     document = page.document
     content_hash = hashlib.sha256(task.body).hexdigest()
     return ParsedPage(

@@ -36,8 +36,10 @@ _MAX_PAGE_LENGTH: Final = 500_000
 """Maximum length of a page in characters, about that of a book: all of it is embedded."""
 
 
-def parse_page(body: bytes, media_type: str, charset: str, url: str) -> WebDocument:
+def parse_page(body: bytes, media_type: str, charset: str, url: str, *, is_whole: bool = False) -> WebDocument:
     """Parse the complete, decompressed body of a response; `charset` is what the server declares.
+
+    If `is_whole`, all text of an HTML page is used, and not its main text alone.
 
     Raises:
         Unreadable: the body cannot be parsed, whatever the cause.
@@ -51,7 +53,7 @@ def parse_page(body: bytes, media_type: str, charset: str, url: str) -> WebDocum
     # A page may have another media type.
     head = body[:_SNIFFED_BYTES].lstrip(b"\xef\xbb\xbf\xfe\xff").replace(b"\0", b"").decode("latin-1")
     if suffix == ".html" or is_markup(head):
-        page = _parse_html(body, charset, url)
+        page = _parse_html(body, charset, url, is_whole=is_whole)
     elif suffix in TABLE_FORMATS:
         page = WebDocument(_parse_table(body, name, suffix), url)
     else:
@@ -62,11 +64,11 @@ def parse_page(body: bytes, media_type: str, charset: str, url: str) -> WebDocum
     return replace(page, document=replace(document, text=_truncate(document.text)), is_truncated=True)
 
 
-def _parse_html(body: bytes, charset: str, url: str) -> WebDocument:
+def _parse_html(body: bytes, charset: str, url: str, *, is_whole: bool) -> WebDocument:
     from tenure.sources.parsers.formats.html import parse_web_page
 
     try:
-        return parse_web_page(clean_text(decode(body, charset)), url)
+        return parse_web_page(clean_text(decode(body, charset)), url, is_whole=is_whole)
     except RecursionError as error:
         raise Unreadable("is nested too deeply") from error
 

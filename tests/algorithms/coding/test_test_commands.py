@@ -63,8 +63,9 @@ def test_other_runners_write_reports() -> None:
 
 @pytest.mark.parametrize("command", ["make test", "a | b", "cd x && pytest", "'unclosed", "", "X=1"])
 def test_any_other_command_runs_as_it_is(command: str) -> None:
-    """A command that is no known runner runs unchanged, and a pytest in it reports as well."""
+    """A command that is no known runner runs unchanged with its output kept, and a pytest in it reports as well."""
     plan = plan_tests(command, ["a"], {})
 
-    assert (plan.command, plan.runner, plan.selects) == (command, "other", False)
+    assert plan.command.startswith(f"( {command}\n) > /box/out/output.txt 2>&1;")
+    assert (plan.runner, plan.selects) == ("other", False)
     assert "PYTEST_ADDOPTS" in plan.variables

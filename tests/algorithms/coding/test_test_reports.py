@@ -12,6 +12,7 @@ from tenure.algorithms.coding.test_reports import (
     parse_go_report,
     parse_jest_report,
     parse_mocha_report,
+    parse_output,
     parse_plugin_report,
     parse_tap_report,
 )
@@ -105,6 +106,39 @@ def test_go_reports_tests_and_packages_that_do_not_build() -> None:
     }
     messages = {test.id: test.message for test in found.tests}
     assert (messages["m/a::TestAdd"], messages["m/b"]) == ("a_test.go:9: got 1", "b.go:1: syntax error")
+
+
+def test_the_output_of_go_has_the_names_of_its_report() -> None:
+    """Tests belong to the package whose line ends them; a package that fails without a test is an error."""
+    text = (
+        "make: Entering directory 'm'\n=== RUN   TestAdd\n    a_test.go:9: got 1\n--- FAIL: TestAdd (0.00s)\n"
+        "=== RUN   TestAll\n=== RUN   TestAll/one\n--- PASS: TestAll (0.01s)\n    --- PASS: TestAll/one (0.00s)\n"
+        "=== RUN   TestNet\n--- SKIP: TestNet (0.00s)\nFAIL\nFAIL\tm/a\t0.017s\n"
+        "?   \tm/none\t[no test files]\n--- PASS: TestB (0.00s)\nPASS\nok  \tm/b\t(cached)\n"
+        "c.go:1: syntax error\nFAIL\tm/c [build failed]\nFAIL\n"
+    )
+    found = parse_output(text)
+
+    assert outcomes(found) == {
+        **{"m/a::TestAdd": "failed", "m/a::TestAll": "passed", "m/a::TestAll/one": "passed"},
+        **{"m/a::TestNet": "skipped", "m/b::TestB": "passed", "m/c": "error"},
+    }
+    messages = {test.id: test.message for test in found.tests}
+    assert (messages["m/a::TestAdd"], messages["m/c"]) == ("a_test.go:9: got 1", "c.go:1: syntax error")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"Action":"pass","Package":"a","Test":"TestX"}\n', {"a::TestX": "passed"}),
+        ("TAP version 13\nnot ok 1 - adds\n", {"adds": "failed"}),
+        ("test adds ... ok\n\ntest result: ok. 1 passed\n", {"adds": "passed"}),
+        ("--- PASS: Test (0.1s)\ntest adds ... ok\nok 1 - adds\nok  \tall good\n", {}),
+    ],
+)
+def test_output_is_read_if_its_runner_is_recognized(text: str, found: dict[str, str]) -> None:
+    """A command such as `make test` may start any runner; lines that only resemble one are no tests."""
+    assert outcomes(parse_output(text)) == found
 
 
 def test_cargo_reports_tests_of_each_binary() -> None:

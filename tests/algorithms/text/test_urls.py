@@ -10,6 +10,7 @@ from tenure.algorithms.text.urls import (
     canonicalize_url,
     extract_host,
     find_domain_violation,
+    find_lone_url,
     is_in_domains,
     parse_url,
     resolve_url,
@@ -191,3 +192,20 @@ def test_domain_includes_subdomains(written: str) -> None:
 def test_urls_outside_the_allowed_domains_are_rejected(address: str, problem: str) -> None:
     """A page must be in an allowed domain and in no excluded domain."""
     assert find_domain_violation(address, ("example.org",), ("b.example.org",)) == problem
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        (" https://a.org/issues/12#issue-1\n", "https://a.org/issues/12#issue-1"),
+        ("HTTP://a.org", "HTTP://a.org"),
+        ("https://me:word@a.org/", "https://me:word@a.org/"),
+        ("See https://a.org/issues/12", ""),
+        ("https://a.org/1 https://a.org/2", ""),
+        ("ssh://a.org/1", ""),
+        ("https://", ""),
+    ],
+)
+def test_a_url_alone_is_found(text: str, url: str) -> None:
+    """A text with anything besides a URL of the web is no URL; an invalid URL is one, so that its reader refuses it."""
+    assert find_lone_url(text) == url

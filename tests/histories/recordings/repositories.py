@@ -1,6 +1,7 @@
 """Record the work in a repository."""
 
 from dataclasses import replace
+from typing import Any
 
 from tenure.contracts.base import RunId
 from tenure.contracts.research.fork import RepositoryCheckpoint, RepositoryForkRequest, RepositoryOrigin
@@ -9,7 +10,8 @@ from tests.histories.recorder import Act, Handle, Recorder, limit, wait_for_sign
 from tests.support.repositories.memory import MemoryRepository
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.worlds import Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
-from tests.workflows.coding.test_repository import DONE, FIX, READ, request
+from tests.workflows.coding.test_repository import DONE, FIX, READ, TASK, request
+from tests.workflows.runtime.test_web_client import BREAD, PAGES, Outside
 from workflows.run.agent import AgentWorkflow
 
 LOOK = f"{READ}\nLIST src"
@@ -45,6 +47,17 @@ async def _record(recorder: Recorder, engineer: Line, asked: RunRequest, act: Ac
 async def repository(recorder: Recorder) -> None:
     """Record an issue that is resolved and proved."""
     await _record(recorder, in_turn(LOOK, FIX, DONE), request())
+
+
+async def repository_page(recorder: Recorder) -> None:
+    """Record a task that is the address of a page."""
+    task = TASK.model_copy(update={"web": True})
+    asked = request(task).model_copy(update={"question": BREAD})
+    chat = ScriptedChat(story(repository_engineer=in_turn(DONE)))
+    worlds: Any = {"web": [Outside().fetch_pages], "others": [_make_repository()]}
+    async with recorder.serve(chat, MemoryKnowledge({}, pages=PAGES), ScriptedSandbox(), **worlds):
+        await recorder.start(AgentWorkflow.run, asked)
+        await recorder.wait_for_end()
 
 
 async def repository_failed(recorder: Recorder) -> None:

@@ -41,14 +41,14 @@ class Stage:
         )
         self.fetching = PageFetching(self.cache, self.fetcher, timedelta(hours=24), lambda: self.now)
 
-    async def fetch(self, *paths: str) -> FetchReply:
+    async def fetch(self, *paths: str, revalidate: bool = False) -> FetchReply:
         """Fetch paths of the server, or other URLs."""
         addresses = tuple(self.web.build_url(path) if path.startswith("/") else path for path in paths)
-        return await self.fetching.fetch(FetchRequest(run=RunId("r"), urls=addresses))
+        return await self.fetching.fetch(FetchRequest(run=RunId("r"), urls=addresses, revalidate=revalidate))
 
-    async def statuses(self, *paths: str) -> list[str]:
+    async def statuses(self, *paths: str, revalidate: bool = False) -> list[str]:
         """Fetch pages, and return their statuses."""
-        return [page.status for page in (await self.fetch(*paths)).pages]
+        return [page.status for page in (await self.fetch(*paths, revalidate=revalidate)).pages]
 
 
 @pytest.fixture
@@ -72,12 +72,13 @@ async def test_pages_are_fetched_into_the_cache(stage: Stage) -> None:
 
 
 async def test_fresh_pages_are_not_fetched_again(stage: Stage) -> None:
-    """Fresh pages need no request; stale ones are revalidated without a body."""
+    """Fresh pages need no request unless one asks for it; stale ones are revalidated without a body."""
     paths = [*PATHS, "/moved"]
     await stage.fetch(*paths)
     asked = len(stage.web.requests)
     assert await stage.statuses(*paths) == ["cached"] * 6
     assert len(stage.web.requests) == asked
+    assert await stage.statuses(PATHS[0], revalidate=True) == ["unchanged"]
     stage.now += timedelta(hours=25)
     reply = await stage.fetch(*paths)
 

@@ -35,6 +35,17 @@ def test_bare_and_remote_repositories_are_taken(tmp_path: Path) -> None:
     assert remote.repository and remote.repository.web and remote.limits.web is None
 
 
+def test_an_address_is_a_task_that_is_read_with_the_web(tmp_path: Path) -> None:
+    """Without the web the run is refused; the page is read by the run itself. Other questions may be addresses."""
+    top = str(make_repository(tmp_path / "clock", CLOCK))
+    run = build_run("https://git.example/a/issues/1", "--repo", top, "--web")
+
+    assert run.question == "https://git.example/a/issues/1" and run.repository and run.repository.web
+    assert not run.repository.address and not build_run("https://git.example/a/issues/1", "--docs", top).repository
+    with pytest.raises(InvalidRequest, match="question: the task is the address of a page, which is read only with"):
+        build_run("https://git.example/a/issues/1", "--repo", top)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -34,6 +34,8 @@ _WORDS = etree.XPath("//body//text()[not(ancestor::script or ancestor::style or 
 _LINKS = etree.XPath(
     "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href | //meta[@property='og:url']/@content"
 )
+_MAIN = etree.XPath("(//main | //*[@role='main'])[1]")
+_CONTROLS = etree.XPath(".//nav | .//aside | .//footer | .//button | .//select | .//textarea")
 _TIERS = etree.XPath("//meta[@property='article:content_tier' or @name='article:content_tier']/@content")
 _DATA = etree.XPath("//script[@type='application/ld+json']/text()")
 # '"isAccessibleForFree": false' of schema.org, the mark of a paywall.
@@ -50,8 +52,10 @@ def parse_html(markup: str) -> Document:
     return parse_web_page(markup, "").document
 
 
-def parse_web_page(markup: str, url: str) -> WebDocument:
+def parse_web_page(markup: str, url: str, *, is_whole: bool = False) -> WebDocument:
     """Parse a page; without a recognizable main text, all its text is used.
+
+    If `is_whole`, it is used in any case: the main text of a discussion, as of an issue, has no comments.
 
     Raises:
         Unreadable: the page has no text, or is too large or nested too deeply.
@@ -60,7 +64,7 @@ def parse_web_page(markup: str, url: str) -> WebDocument:
     is_paywalled = bool(_NOT_FREE.search(" ".join(_DATA(tree)))) or any(tier != "free" for tier in _TIERS(tree))
     hidden = remove_hidden(tree)
     visible = collapse_whitespace(" ".join(_WORDS(tree)))
-    document = _extract_main_text(tree)
+    document = _write_whole_text(tree) if is_whole else _extract_main_text(tree)
     if not document.text:
         form = NormalFormWriter()
         write_blocks(form, tree)
@@ -76,6 +80,19 @@ def parse_web_page(markup: str, url: str) -> WebDocument:
     )
 
 
+def _write_whole_text(tree: HtmlElement) -> Document:
+    """Return the text of the main element, or of the page, without what serves to leave or to operate it."""
+    root, form = next(iter(_MAIN(tree)), tree), NormalFormWriter()
+    for control in _CONTROLS(root):
+        control.drop_tree()
+    write_blocks(form, root)
+    return Document(title=_find_title(tree), text=form.text, kind="prose")
+
+
+def _find_title(tree: HtmlElement) -> str:
+    return collapse_whitespace(tree.findtext(".//title") or "")
+
+
 def _extract_main_text(tree: HtmlElement) -> Document:
     page = trafilatura.bare_extraction(
         tree,
@@ -86,9 +103,9 @@ def _extract_main_text(tree: HtmlElement) -> Document:
         date_extraction_params={"extensive_search": False, "original_date": True},
     )
     if not isinstance(page, trafilatura.settings.Document):
-        return Document(title=collapse_whitespace(tree.findtext(".//title") or ""), text="", kind="prose")
+        return Document(title=_find_title(tree), text="", kind="prose")
     parsed = parse_markdown(page.text or "")
-    title = page.title or parsed.title or collapse_whitespace(tree.findtext(".//title") or "")
+    title = page.title or parsed.title or _find_title(tree)
     return replace(parsed, title=title, author=page.author or "", published=page.date or "")
 
 

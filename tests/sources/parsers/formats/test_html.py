@@ -103,3 +103,17 @@ def test_the_date_of_a_page_is_normalized() -> None:
     """A date becomes a day in ISO 8601; a page without a date has none."""
     assert parse_web_page(PAGE, "").publication_date == "2024-03-01"
     assert parse_web_page("<p>words</p>", "").publication_date == ""
+
+
+def test_a_whole_page_has_its_comments() -> None:
+    """The main text of a discussion lacks them; navigation and controls are left out of both."""
+    answer = '<div class="comment-body"><p>It is the same here.</p><textarea>Write</textarea></div>'
+    main = f"<main><h1>A fault</h1><p>It is wrong.</p>{answer}<button>Close</button></main>"
+    markup = (
+        f"<html><head><title>A fault, issue 1</title></head><body><nav>Home</nav>{main}<p>Imprint</p></body></html>"
+    )
+
+    whole = parse_web_page(markup, "", is_whole=True).document
+    assert (whole.title, whole.text) == ("A fault, issue 1", "# A fault\n\nIt is wrong.\n\nIt is the same here.")
+    assert "the same" not in parse_web_page(markup, "").document.text
+    assert parse_web_page("<p>words</p>", "", is_whole=True).document.text == "words"
