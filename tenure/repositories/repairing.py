@@ -40,6 +40,8 @@ from tenure.sandbox.repairing import ScreeningResult, read_screening, search_can
 
 TRACE_SHARE: Final = 0.25
 """Share of the time that is spent on tracing tests that pass: a trace makes a test about five times slower."""
+MAX_TRACE_SECONDS: Final = 15.0
+"""Time of these tests: within it, a trace of a suite of 3 s ends."""
 MAX_FAILING: Final = 12
 """Failing tests that screen a candidate."""
 MAX_PASSING: Final = 40
@@ -172,7 +174,7 @@ class _Project:
     async def trace(self) -> ProjectTrace:
         """Run the tests and record the lines that each executes."""
         request = self._request
-        seconds = request.seconds * TRACE_SHARE
+        seconds = min(request.seconds * TRACE_SHARE, MAX_TRACE_SECONDS)
         job = {"mode": "trace", "failing": request.failing, "seconds": seconds}
         return await asyncio.to_thread(_read_trace, await self.run(job, (), request.limits.wall_seconds))
 
