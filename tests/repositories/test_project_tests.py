@@ -53,7 +53,9 @@ async def test_tests_have_their_outcomes(tmp_path: Path) -> None:
     assert "1 passed, 1 failed" in report.observation.summary
 
 
-async def test_fixed_tests_are_reported_before_others_that_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_fixed_tests_are_reported_before_others_that_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A report without room for all tests has those that failed before, so that a change can be judged by them."""
     monkeypatch.setattr(project_tests, "MAX_OTHER", 1)
     report = await run(

@@ -322,6 +322,8 @@ class FixedLimits(Declaration):
         Option("Seconds of wall time that a program or its tests may take in the sandbox.", above=0, maximum=3600),
     ] = 20.0
     program_memory_mib: Annotated[int, Option("Memory in MiB that they may use.", minimum=64)] = 512
+    # On an idle machine most repairs of seeded faults are found within 25 s; on one with five times as many processes
+    # as cores, 60 s were over before. The time is spent once, and a run can be finished meanwhile.
     repair_seconds: Annotated[
         float,
         Option(
@@ -330,6 +332,4 @@ class FixedLimits(Declaration):
             maximum=3600,
         ),
     ] = 180.0
-    # On an idle machine most repairs of seeded faults are found within 25 s; on one with five times as many processes
-    # as cores, 60 s were over before. The time is spent once, and a run can be finished meanwhile.
     sandbox_wait_seconds: Annotated[float, Option("Seconds to wait for a worker with a sandbox.", above=0)] = 60.0
