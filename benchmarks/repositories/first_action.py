@@ -2,9 +2,9 @@
 
 A local stack with a model server of its own works on an issue of a small repository first, which warms it up. Each
 measured run then has a new generated repository of 5,000 files, which the stack does not know, so that its index is
-made meanwhile. The model answers at once: its first answer reads a file, the others end the work. The time begins when
-`client.py start` is executed. Printed are the load of the machine and, as median and worst, the seconds until the
-repository is opened, the first request reaches the model, and a worker begins the first action.
+made meanwhile. The model answers without a delay: its first answer reads a file, the others end the work. The time
+begins when `client.py start` is executed. Printed are the load of the machine and, as median and worst, the seconds
+until the repository is opened, the first request reaches the model, and a worker begins the first action.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def answer(request: Any) -> str:
 
 
 def measure_run(run: str, repository: Path, around: Mapping[str, str], model: ModelServer) -> dict[str, float]:
-    """Work on an issue; return the seconds from the start to each moment.
+    """Start a run on an issue, and return the seconds from the start to each moment.
 
     Raises:
         RuntimeError: the run ended without an action.
