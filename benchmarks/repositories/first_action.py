@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
@@ -103,7 +103,7 @@ async def _read_times(run: str) -> dict[str, tuple[float, float]]:
     return times
 
 
-def _list_activities(events: list[HistoryEvent]) -> list[tuple[str, tuple[float, float]]]:
+def _list_activities(events: Sequence[HistoryEvent]) -> list[tuple[str, tuple[float, float]]]:
     by_id = {event.event_id: event for event in events}
     spans = []
     for event in events:
