@@ -182,7 +182,10 @@ class ProjectTests:
     ) -> ProjectTestReport:
         passed = sorted(test.id for test in tests if test.outcome == "passed")
         failed = [test for test in tests if test.outcome in ("failed", "error")]
-        others = [test for test in tests if test.outcome not in ("failed", "error")]
+        others = sorted(
+            (test for test in tests if test.outcome not in ("failed", "error")),
+            key=lambda test: test.id not in request.reported,
+        )
         error = parsed.error or _find_error(plan, outcome, parsed.tests, tests, request.ids)
         lost, still_passing = await self._compare(request, tests)
         counted = [test for test in tests if test.id != _name_exit_code(request)]

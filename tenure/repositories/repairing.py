@@ -40,6 +40,8 @@ from tenure.sandbox.repairing import ScreeningResult, read_screening, search_can
 
 TRACE_SHARE: Final = 0.25
 """Share of the time that is spent on tracing tests that pass: a trace makes a test about five times slower."""
+MAX_TRACE_SECONDS: Final = 15.0
+"""Time of these tests: within it, a trace of a suite of 3 s ends."""
 MAX_FAILING: Final = 12
 """Failing tests that screen a candidate."""
 MAX_PASSING: Final = 40
@@ -172,7 +174,7 @@ class _Project:
     async def trace(self) -> ProjectTrace:
         """Run the tests and record the lines that each executes."""
         request = self._request
-        seconds = request.seconds * TRACE_SHARE
+        seconds = min(request.seconds * TRACE_SHARE, MAX_TRACE_SECONDS)
         job = {"mode": "trace", "failing": request.failing, "seconds": seconds}
         return await asyncio.to_thread(_read_trace, await self.run(job, (), request.limits.wall_seconds))
 
@@ -248,13 +250,12 @@ class _ProjectTester:
             batch.append(candidate)
         names: dict[str, int] = {}
         listed = [self._describe(candidate, names, fresh=fresh) for candidate in batch]
-        failing = [test.id for test in self._failing]
         job = {
             **{"mode": "screen", "fresh": fresh, "seconds": seconds, "retry_factor": RETRY_TIME_FACTOR},
-            **{"failing": failing, "targets": [name for name in self._request.targets if name in failing]},
+            **{"targets": [test.id for test in self._failing if test.id in self._request.targets]},
             **{"candidates": listed, "tests": list(names)},
         }
-        files = tuple(dict.fromkeys(name.split("::")[0] for name in (*failing, *names)))
+        files = tuple(dict.fromkeys(name.split("::")[0] for name in names))
         report = await self._project.run(job, files, 2 * seconds + _COLLECTION_SECONDS)
         lines = [_read_object(line) for line in report.splitlines()]
         return read_screening(
@@ -297,21 +298,30 @@ class _ProjectTester:
         )
 
     def _describe(self, candidate: ProgramCandidate, names: dict[str, int], *, fresh: bool) -> dict[str, Any]:
-        """Return a candidate with the passing tests that screen it, which `names` numbers."""
+        """Return a candidate with the tests that screen it, which `names` numbers.
+
+        A failing test that does not execute the edited line fails for another reason, such as a program that is not
+        installed: the edit cannot repair it.
+        """
+
+        def is_concerned(test: TracedTest) -> bool:
+            lines = test.lines.get(candidate.path, frozenset())
+            return bool(lines) and (fresh or any(edit.line in lines for edit in candidate.edits))
+
+        failing = [test for test in self._failing if fresh or is_concerned(test)]
         chosen: list[TracedTest] = []
         left = MAX_PASSING_SECONDS
-        for test in self._passing:
-            lines = test.lines.get(candidate.path, frozenset())
-            if lines and (fresh or any(edit.line in lines for edit in candidate.edits)):
-                left -= test.seconds
-                if left < 0 or len(chosen) == MAX_PASSING:
-                    break
-                chosen.append(test)
-        tests = sum(test.seconds for test in (*self._failing, *chosen))
+        for test in filter(is_concerned, self._passing):
+            left -= test.seconds
+            if left < 0 or len(chosen) == MAX_PASSING:
+                break
+            chosen.append(test)
+        tests = sum(test.seconds for test in (*failing, *chosen))
         seconds = START_SECONDS + tests + (self._import_seconds if fresh else 0.0)
         return {
             "path": candidate.path,
             "edits": [(edit.start, edit.end, edit.text) for edit in candidate.edits],
+            "failing": [names.setdefault(test.id, len(names)) for test in failing],
             "kept": [names.setdefault(test.id, len(names)) for test in chosen],
             "seconds": min(seconds, MAX_SECONDS_EACH),
         }

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from benchmarks import swebench
 from benchmarks.by_hand.folder import RequestFolder, RequestInbox
 from benchmarks.repositories import __main__ as repositories
-from benchmarks.repositories import offline
+from benchmarks.repositories import first_action, offline, seeding
 from benchmarks.repositories.__main__ import Mine, Source
 from benchmarks.repositories.candidates import (
     is_fix,
@@ -42,7 +43,9 @@ from benchmarks.repositories.seeding import Seeder, iterate_faults, read_modules
 from benchmarks.repositories.systems import Attempt, build_test_command
 from benchmarks.repositories.test_runs import parse_tap, read_jest_report
 from benchmarks.repositories.verification import NotVerified, compare_outcomes
+from tenure.algorithms.coding.engineer_answer import parse_engineer_answer
 from tenure.algorithms.coding.mutation import normalize_source
+from tenure.algorithms.text.code_blocks import parse_python
 
 CODE = "def halve(number):\n    return number // 2\n\n\ndef double(number):\n    return number * 2\n"
 TESTS = "from numbers_lib import double, halve\n\n\ndef test_double():\n    assert double(2) == 4\n"
@@ -444,6 +447,38 @@ def test_faults_change_the_program_and_take_the_modules_in_turn() -> None:
     assert [path for path, _ in faults[:3]] == ["a.py", "b.py", "a.py"]
     assert all(normalize_source(source) != normalize_source(files[path]) for path, source in faults)
     assert faults == list(iterate_faults(files))
+
+
+@needs_box
+def test_a_test_that_fails_by_chance_shows_no_fault(
+    clones: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault is left out if its only failing test passes when it is run again."""
+    passing = dict.fromkeys((f"test_{n}" for n in range(12)), "passed")
+    by_chance, lasting = {**passing, "test_3": "failed"}, {**passing, "test_7": "failed"}
+    runs = iter([passing, by_chance, passing, lasting, lasting])
+    monkeypatch.setattr(seeding, "run_tests", lambda *arguments: SimpleNamespace(outcomes=next(runs)))
+    commit(clones / "owner+numbers", {"numbers_lib.py": "def f(x):\n    return x + 1\n"}, "More")
+    seeder = Seeder("owner/numbers", CONFIG, tmp_path, tmp_path / "work" / "seed")
+
+    (fault,) = seeder.seed(find_clone(clones, "owner/numbers"), "HEAD", tmp_path / "seeds" / "owner+numbers", 1)
+
+    assert fault.FAIL_TO_PASS == ("test_7",)
+
+
+def test_the_repository_of_a_first_action_is_large_and_new() -> None:
+    """It has 5,000 modules that another one has not, and the model reads a file of it before the end."""
+    first, second = first_action.make_files(1), first_action.make_files(2)
+
+    modules = [path for path, content in first.items() if second[path] != content]
+    assert len(modules) == 5_000
+    assert all(parse_python(str(first[path])) for path in modules[:3])
+    started = {"messages": [{"role": "user", "content": first_action.TASK}]}
+    answered = {"messages": [*started["messages"], {"role": "assistant", "content": first_action.FIRST_ANSWER}]}
+    kinds = [
+        [one.kind for one in parse_engineer_answer(first_action.answer(one)).actions] for one in (started, answered)
+    ]
+    assert kinds == [["read"], ["done"]]
 
 
 @needs_box

@@ -13,6 +13,7 @@ from tenure.contracts.coding.repositories import (
     Workspace,
 )
 from tenure.contracts.sandbox import SandboxLimits
+from tenure.repositories import project_tests
 from tests.repositories.projects import Project, open_project
 from tests.support.tiers import slow
 
@@ -50,6 +51,29 @@ async def test_tests_have_their_outcomes(tmp_path: Path) -> None:
     assert "three" in report.tests[0].message
     assert report.observation is not None
     assert "1 passed, 1 failed" in report.observation.summary
+
+
+async def test_fixed_tests_are_reported_before_others_that_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report without room for all tests has those that failed before, so that a change can be judged by them."""
+    monkeypatch.setattr(project_tests, "MAX_OTHER", 1)
+    report = await run(
+        await open_project(tmp_path, {**FILES, "clock.py": "def double(x):\n    return 2 * x\n"}),
+        reported=("tests/test_clock.py::test_three",),
+    )
+
+    assert outcomes(report) == {"test_three": "passed"}
+    assert report.counts["passed"] == 2
+
+
+async def test_a_file_that_cannot_be_imported_does_not_end_the_run(tmp_path: Path) -> None:
+    """The file is an error, and all other tests have their outcomes."""
+    files = {**FILES, "tests/test_broken.py": "import a_module_that_is_missing\n"}
+    report = await run(await open_project(tmp_path, files))
+
+    assert report.counts == {"passed": 1, "failed": 1, "skipped": 1, "error": 1}
+    assert outcomes(report)["tests/test_broken.py"] == "error"
 
 
 @slow

@@ -130,6 +130,18 @@ async def test_tests_that_the_task_names_decide(tmp_path: Path) -> None:
     assert "became `self.hour + hours`" in "; ".join(found.changes)
 
 
+async def test_a_test_that_fails_elsewhere_delays_no_repair(tmp_path: Path) -> None:
+    """The search ends at the first edit with which the failing tests that execute its line pass."""
+    files = make_files(("self.hour + hours", "self.hour - hours"))
+    files["tests/test_face.py"] += "\n\ndef test_other():\n    assert Clock(3).show() == 'three'\n"
+    project = await open_project(tmp_path, files)
+    seen: list[RepairProgress] = []
+    found = await search(project, "tests/test_face.py::test_add", seen=seen)
+
+    assert "became `self.hour + hours`" in "; ".join(found.changes)
+    assert not found.exhausted and seen[-1].partial == ()
+
+
 async def test_nothing_is_found_where_nothing_can_be_changed(tmp_path: Path) -> None:
     """A test that executes no line of the project ends the search immediately."""
     project = await open_project(tmp_path, {"tests/test_a.py": "def test_a():\n    assert 1 == 2\n"})

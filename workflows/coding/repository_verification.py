@@ -61,8 +61,10 @@ class _Verification:
     ) -> None:
         self._clients, self._prepared, self._patch, self._before = clients, prepared, patch, before
         self._checks = environment.checks
-        baseline = before.passed_digest
-        self._with_change = ProjectTestRequest(workspace=patch.workspace, environment=environment, baseline=baseline)
+        failing = tuple(test.id for test in before.tests if test.outcome in ("failed", "error"))
+        self._with_change = ProjectTestRequest(
+            workspace=patch.workspace, environment=environment, baseline=before.passed_digest, reported=failing
+        )
         self._without_change = self._with_change.model_copy(update={"workspace": prepared.workspace})
         limits = self._with_change.limits
         seconds = min(limits.wall_seconds, MIN_NEW_TEST_SECONDS + NEW_TEST_TIME_FACTOR * before.seconds)

@@ -121,8 +121,12 @@ def shorten_selection(ids: Sequence[str], separator: str) -> list[str]:
 
 
 def build_pytest_variables(further: str = "", plugin: str = "tenure_pytest_report") -> dict[str, str]:
-    """Return the variables by which every pytest that a command starts loads a plugin, which reports its tests."""
-    return {"PYTHONPATH": _PLUGINS, "PYTEST_ADDOPTS": f"-p {plugin} {further}".strip()}
+    """Return the variables by which every pytest that a command starts loads a plugin, which reports its tests.
+
+    A file that cannot be imported, such as one whose data is in a submodule, does not end the run of all others.
+    """
+    options = f"-p {plugin} --continue-on-collection-errors {further}"
+    return {"PYTHONPATH": _PLUGINS, "PYTEST_ADDOPTS": options.strip()}
 
 
 def _plan_unittest(assignments: list[str], words: list[str], ids: Sequence[str]) -> TestPlan:

@@ -314,6 +314,8 @@ class ProjectTestRequest(Contract):
     """Paths and contents of files of tests that are added for this run only, and that the model never reads."""
     baseline: str = ""
     """`passed_digest` of an earlier run, with which this one is compared; empty for no comparison."""
+    reported: tuple[str, ...] = ()
+    """Tests that the report lists before others that do not fail."""
     limits: SandboxLimits = SandboxLimits(
         wall_seconds=900,
         cpu_seconds=900,

@@ -271,7 +271,7 @@ async def test_without_a_model_the_places_are_located(serving: Serving) -> None:
     assert result.status == "no_evidence" and result.repository and not result.patch
     assert result.repository.places == ("src/a.py:2 f", "tests/test_a.py::test_f (fails)", "src/a.py:1 f")
     assert "a search without one has found no edit" in result.decisions[-1]
-    assert any("7 were tried, then the 60 s were over" in note for note in result.notes)
+    assert any("7 were tried, then the 180 s were over" in note for note in result.notes)
 
 
 async def test_without_a_model_an_edit_is_searched_for_and_proved(serving: Serving) -> None:

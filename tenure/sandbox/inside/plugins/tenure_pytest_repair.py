@@ -165,7 +165,7 @@ class Screening:
             gc.freeze()
             self.fork()
             modules[self._chosen["path"]].replace_functions(self._changed, self._chosen["edits"][0][0])
-        failing, kept = self._job["failing"], [self._job["tests"][n] for n in self._chosen["kept"]]
+        failing, kept = ([self._job["tests"][n] for n in self._chosen[kind]] for kind in ("failing", "kept"))
         self._remaining = {name for name in failing if name in by_id}
         if not set(self._job["targets"]) <= self._remaining:
             os._exit(self._forks.RED)
@@ -177,15 +177,23 @@ class Screening:
         if nodeid not in self._remaining and not self._passed:
             os._exit(self._forks.RED)
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        """End the process at a test that has to pass and raises, before its traceback is rendered."""
+        if call.excinfo is not None and self._has_to_pass(item.nodeid):
+            os._exit(self._forks.RED)
+
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count a failing test that passes, and end the process at a test that has to pass and does not."""
         self._failed = self._failed or report.outcome != "passed"
-        is_failing = report.nodeid in self._remaining
-        if self._failed and (not is_failing or report.nodeid in self._job["targets"]):
+        if self._failed and self._has_to_pass(report.nodeid):
             os._exit(self._forks.RED)
-        if report.when == "teardown" and is_failing and not self._failed:
+        if report.when == "teardown" and report.nodeid in self._remaining and not self._failed:
             self._passed += 1
             self._candidate.count_pass()
+
+    def _has_to_pass(self, nodeid: str) -> bool:
+        return nodeid not in self._remaining or nodeid in self._job["targets"]
 
     def pytest_sessionfinish(self) -> None:
         """Report the end of the tests to the process that has forked this one."""
