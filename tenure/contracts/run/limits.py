@@ -322,8 +322,8 @@ class FixedLimits(Declaration):
         Option("Seconds of wall time that a program or its tests may take in the sandbox.", above=0, maximum=3600),
     ] = 20.0
     program_memory_mib: Annotated[int, Option("Memory in MiB that they may use.", minimum=64)] = 512
-    # Repairs of seeded faults were found within 7 to 59 s on two cores with a load of 3, and within 53 to 177 s with one
-    # of 14, where 60 s ended half of the searches. The time is spent once, and a run can be finished meanwhile.
+    # Repairs of seeded faults were found within 7 to 59 s on two cores with a load of 3, and within 53 to 177 s with a
+    # load of 14, where 60 s ended half of the searches. The time is spent once; a run can be finished meanwhile.
     repair_seconds: Annotated[
         float,
         Option(
