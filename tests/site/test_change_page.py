@@ -27,13 +27,11 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 pytestmark = [needs_chromium, slow]
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
+LOOKS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1200), ("dark", 390))
+
+
 async def test_a_change_is_seen_approved_and_saved(
-    server: WorkflowEnvironment,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    scheme: Literal["light", "dark"],
-    width: int,
+    server: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Plan, files with counts, diff and test results are shown; the patch is approved there, and its file applies."""
     folder = Path(os.environ.get("TENURE_SCREENSHOTS", tmp_path))
@@ -52,16 +50,19 @@ async def test_a_change_is_seen_approved_and_saved(
         async with (
             worker_process(environment, tmp_path / "worker.log"),
             serve_at(locate_server(settings)) as site,
-            open_browser(width, scheme) as context,
+            open_browser() as context,
         ):
             context.set_default_timeout(150_000)
             page = await context.new_page()
 
             async def check(picture: str) -> None:
-                found: Any = await Axe().run(page)
-                assert [violation["id"] for violation in found.response["violations"]] == []
-                assert await page.evaluate("document.documentElement.scrollWidth") <= width
-                await page.screenshot(path=folder / f"{picture}-{width}.png", full_page=True)
+                for scheme, width in LOOKS:
+                    await page.emulate_media(color_scheme=scheme)
+                    await page.set_viewport_size({"width": width, "height": 900})
+                    found: Any = await Axe().run(page)
+                    assert [violation["id"] for violation in found.response["violations"]] == []
+                    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+                    await page.screenshot(path=folder / f"{picture}-{width}.png", full_page=True)
 
             await page.goto(site.link)
             await page.get_by_label("Question or task").wait_for()

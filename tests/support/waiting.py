@@ -12,8 +12,8 @@ Ignored = type[Exception] | tuple[type[Exception], ...]
 WAIT_SECONDS = 180.0
 """Maximum time until a state: a worker starts in 3 s on a quiet machine and in up to 60 s on a busy one."""
 
-POLL_SECONDS = 0.02
-"""Time between two evaluations of a condition."""
+POLL_SECONDS = 0.05
+"""Time between two evaluations of a condition; they take processor time from the work that is awaited."""
 
 
 @overload

@@ -81,28 +81,14 @@ async def start(server: WorkflowEnvironment, request: RunRequest) -> WorkflowHan
 
 
 def check_result(result: Result, repository: Path) -> None:
-    """Check that the change is proved, and that the person's files are as they were."""
+    """Check that the change is proved, that the person's files are as they were, and that the patch fits them."""
     change = result.repository
     assert change and change.proof and (result.status, change.proof.verdict) == ("done", "proved")
     assert "test_format_pads_minutes" in change.proof.reproduction
     assert [file.path for file in change.files] == ["clock/durations.py", "tests/test_durations.py"]
     assert not run_git(repository, "status", "--porcelain")
-
-
-@slow
-async def test_an_issue_is_resolved_in_a_real_repository(server: WorkflowEnvironment, tmp_path: Path) -> None:
-    """The patch applies to the commit, and its tests pass there."""
-    repository = make_repository(tmp_path / "clock", CLOCK)
-    with ModelServer() as model:
-        model.on("repository_engineer", answer)
-        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
-        handle = await start(server, build_request(repository))
-        async with worker_process(environment, tmp_path / "worker.log"):
-            result = await asyncio.wait_for(handle.result(), 150)
-
-    check_result(result, repository)
-    (tmp_path / "fix.patch").write_text(result.patch)
-    run_git(repository, "apply", str(tmp_path / "fix.patch"))
+    (repository.parent / "fix.patch").write_text(result.patch)
+    run_git(repository, "apply", str(repository.parent / "fix.patch"))
     assert ":02" in (repository / "clock" / "durations.py").read_text()
 
 
@@ -187,24 +173,20 @@ async def has_traced(client: Client, run: str) -> bool:
 
 @slow
 async def test_killing_the_worker_during_a_repair_changes_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
-    """Without a model, the search for an edit continues on another worker and finds the same one."""
+    """Without a model, the search for an edit continues on another worker and finds it."""
     repository = make_repository(tmp_path / "clock", FAULT)
-    patches = []
     with ModelServer() as model:
         environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
         del environment["OPENAI_BASE_URL"]
-        for kills in (0, 1):
-            handle = await start(server, build_request(repository))
-            for _ in range(kills):
-                async with worker_process(environment, tmp_path / "worker.log") as process:
-                    await wait_until("a trace", partial(has_traced, server.client, handle.id))
-                    process.send_signal(signal.SIGKILL)
-                    await process.wait()
-                shutil.rmtree(tmp_path / "home" / "workspaces")
-            async with worker_process(environment, tmp_path / "worker.log"):
-                result = await asyncio.wait_for(handle.result(), 240)
-            assert result.repository and result.repository.proof and result.repository.proof.verdict == "proved"
-            assert "* 60) + int" in result.patch
-            patches.append(result.patch)
+        handle = await start(server, build_request(repository))
+        async with worker_process(environment, tmp_path / "worker.log") as process:
+            await wait_until("a trace", lambda: has_traced(server.client, handle.id))
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+        shutil.rmtree(tmp_path / "home" / "workspaces")
+        async with worker_process(environment, tmp_path / "worker.log"):
+            result = await asyncio.wait_for(handle.result(), 240)
 
-    assert patches[0] == patches[1] and not model.requests
+    assert result.repository and result.repository.proof and result.repository.proof.verdict == "proved"
+    assert "-    return int(hours) * 60 - int(minutes)\n" in result.patch
+    assert "* 60) + int" in result.patch and not model.requests
