@@ -56,3 +56,16 @@ def test_an_answer_is_shown_as_a_report_is() -> None:
     assert 'popovertarget="cite-1"' in page and "<mark>The sea rises twice a day.</mark>" in page
     assert '<a href="#source-2">' in page and 'id="source-2">[2]</span> <em>On tides</em>' in page
     assert "<b>Why" not in page
+
+
+def test_a_question_that_only_a_change_could_answer_gets_no_advice_to_search() -> None:
+    """A second search has documents to read, or is not offered."""
+    reply = AskReply(run=RunId("one"), question="Why?", standalone_question="Why?", status="no_evidence")
+    texts = reply.model_copy(update={"has_documents": False})
+    pages = [
+        bytes(_render("conversation.html.jinja", run_id="one", conversation=RunConversation(latest=latest)).body)
+        for latest in (reply, texts)
+    ]
+
+    assert [b"or search again" in page for page in pages] == [True, False]
+    assert b"use the words of its report or its files" in pages[1]
