@@ -27,7 +27,7 @@ def test_questions_about_a_run_form_a_conversation(running: CommandLine) -> None
 
 
 def test_a_question_without_an_answer_sets_the_exit_code(running: CommandLine) -> None:
-    """No answer gives exit code 3 with a hint for what was read; an unknown run and one without documents are usage errors."""
+    """No answer gives exit code 3 with a hint; an unknown run and a run without documents are usage errors."""
     assert running("start", "read nothing", "--id", "asked-2").returncode == 3
     nothing = running("ask", "asked-2", "nothing at all?")
     changed = running("ask", "asked-2", "nothing about the change?")
