@@ -23,6 +23,7 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
         is_completed=False,
         is_archived=False,
         ingest=IngestProgress(stage="embedding", embedded=120, to_embed=400, files_total=7),
+        setups=("the set-up runs, 2:13 of at most 30:00: <make>",),
     )
     values: dict[str, Any] = {
         "run_id": "one",
@@ -36,6 +37,7 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
 
     assert b"embedding: 120 of 400 chunks" in page
     assert b'max="400" value="120"' in page
+    assert b"the set-up runs, 2:13 of at most 30:00: &lt;make&gt;" in page
     assert b"files" not in page
 
 
