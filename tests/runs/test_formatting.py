@@ -53,7 +53,7 @@ def test_numbers_of_things_read_as_english() -> None:
     ],
 )
 def test_a_failed_run_gives_the_message_of_its_innermost_cause(cause: Exception, line: str) -> None:
-    """The type precedes the message only of an exception that nobody expected."""
+    """The type precedes the message only of an unexpected exception."""
     failed = ActivityError(
         "Activity task failed",
         scheduled_event_id=1,

@@ -220,7 +220,7 @@ class CodeIndex:
 
 
 def trim_indexes(store: Store) -> None:
-    """Remove the rows of indexes that were not used for long; their tables stay, as other processes may hold them."""
+    """Remove the rows of indexes that were not used for long; tables stay, since other processes may have them open."""
     oldest = (datetime.now(UTC) - MAX_INDEX_AGE).isoformat(timespec="microseconds")
     store.delete_rows(CODE_USES, f"used_at < {quote_literal(oldest)}")
     used = set(store.read_rows(CODE_USES, ["repository"])["repository"].to_pylist())
