@@ -20,6 +20,7 @@ from tenure.contracts.coding.repositories import (
     ProjectRepairRequest,
     ProjectTestReport,
     ProjectTestRequest,
+    SetupProgress,
     SetupReply,
 )
 from tenure.repositories.environments import EnvironmentLost, Environments
@@ -47,10 +48,11 @@ class CommandActivities:
 
     @activity.defn
     async def set_up_environment(self, request: EnvironmentRequest) -> SetupReply:
-        """Find out how a project is installed and tested, and install it."""
+        """Find out how a project is installed and tested, and install it; the heartbeats name a set-up that runs."""
+        running: list[SetupProgress] = []
         with translate_command_errors():
-            async with send_heartbeats():
-                return await self._environments.set_up(request)
+            async with send_heartbeats(lambda: running):
+                return await self._environments.set_up(request, running.append)
 
     @activity.defn
     async def run_command(self, request: CommandRequest) -> CommandReply:

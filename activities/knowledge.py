@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from temporalio import activity
@@ -246,17 +245,10 @@ class KnowledgeActivities:
     @activity.defn
     def store_result_texts(self, request: ResultTextsRequest) -> tuple[PassageRef, ...]:
         """Store texts on the result of a run so that they can be cited; return the passages nearest to a question."""
-        # Imported when needed: the worker should serve first.
-        from tenure.sources.parsers.formats.markdown import parse_markdown
-
-        store, passages = self._knowledge.results.store_result, list[PassageRef]()
-        corpus = get_change_corpus(request.run)
+        texts = {f"run:{request.run}/{text.title}": text for text in request.texts}
         with translate_errors(), HeartbeatThread():
-            for text in request.texts:
-                document = replace(parse_markdown(text.text), title=text.title)
-                uri = f"run:{request.run}/{text.title}"
-                passages += store(corpus, uri, document, request.question, most_relevant=True)
-        return tuple(sorted(passages, key=lambda passage: -passage.relevance)[:MAX_RESULT_PASSAGES])
+            passages = self._knowledge.results.store_texts(get_change_corpus(request.run), texts, request.question)
+        return passages[:MAX_RESULT_PASSAGES]
 
     @activity.defn
     def maintain_tables(self, step: MaintenanceStep) -> UpkeepReport:

@@ -105,6 +105,7 @@ async def _watch(session: Session, handle: WorkflowHandle[Any, Any], display: Pr
                 await read_snapshot(client, handle, progress),
                 pending_failures=parts.pending_failures,
                 streamed_answers=parts.writings,
+                setups=parts.setups,
             )
             problem = "" if snapshot.progress else describe_dead_process(server)
             if snapshot.progress is None and not problem:

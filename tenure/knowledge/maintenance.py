@@ -10,10 +10,11 @@ from datetime import timedelta
 
 from tenure.contracts.knowledge.maintenance import MaintenanceStep, UpkeepProgress, UpkeepReport
 from tenure.knowledge.answers import trim_answers
+from tenure.knowledge.code.index import trim_indexes
 from tenure.knowledge.pages.cache import trim_pages
 from tenure.knowledge.patches import trim_patches
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, WorkCancelled
-from tenure.knowledge.store.schema import ANSWERS, PAGES, PATCHES, RUNS, is_knowledge_table
+from tenure.knowledge.store.schema import ANSWERS, CODE_USES, PAGES, PATCHES, RUNS, is_knowledge_table
 from tenure.knowledge.store.store import KEEP_VERSIONS, Store
 from tenure.settings.knowledge import KnowledgeSettings
 
@@ -56,6 +57,8 @@ class Maintenance:
                     trim_answers(self._store, self._settings.answer_cache_megabytes * 1_000_000, max_age)
                 if name == PATCHES and step == "compact":
                     trim_patches(self._store)
+                if name == CODE_USES and step == "compact":
+                    trim_indexes(self._store)
                 changed += self._run_on_table(step, name)
             except (CorruptTable, CommitConflict) as error:
                 failures.append(str(error))

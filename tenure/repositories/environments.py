@@ -13,7 +13,7 @@ import platform
 import shlex
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from tenure.contracts.coding.repositories import (
     ActionResult,
     Environment,
     EnvironmentRequest,
+    SetupProgress,
     SetupReply,
     Workspace,
 )
@@ -110,8 +111,12 @@ class Environments:
         self._hosts = read_hosts(tuple(variables.values()))
         self._visible = read_paths(tuple(variables.values()))
 
-    async def set_up(self, request: EnvironmentRequest) -> SetupReply:
+    async def set_up(
+        self, request: EnvironmentRequest, report: Callable[[SetupProgress], None] = lambda progress: None
+    ) -> SetupReply:
         """Find out how a project is installed and tested, and install it if that has not been done.
+
+        `report` is called when the command of the set-up is known.
 
         Raises:
             SetupFailed: the sandbox could not be set up.
@@ -141,6 +146,7 @@ class Environments:
         await run_to_end(self.remove_stale)
         setup = " && ".join(steps)
         environment = environment.model_copy(update={"setup": setup, "key": self._build_key(setup, project, texts)})
+        report(SetupProgress(command=setup, max_seconds=SETUP_LIMITS.wall_seconds))
         return await self._install(request.workspace, environment)
 
     @asynccontextmanager

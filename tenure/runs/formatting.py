@@ -1,7 +1,7 @@
 """Format short texts: truncated lines, byte limits and durations."""
 
 from temporalio.client import WorkflowFailureError
-from temporalio.exceptions import FailureError
+from temporalio.exceptions import ApplicationError, FailureError
 
 SUMMARY_BYTES = 180
 """Bytes left of the server's 200 for a summary after quoting."""
@@ -33,4 +33,8 @@ def describe_failure(error: WorkflowFailureError) -> str:
     cause: BaseException = error.cause
     while isinstance(cause, FailureError) and cause.cause is not None:
         cause = cause.cause
+    # Types such as `PathMissing` are for programs, and their messages are sentences. An exception that is not expected,
+    # such as `KeyError: 'text'`, says too little without its type.
+    if isinstance(cause, ApplicationError) and not (cause.type or "").endswith("Error"):
+        return truncate_line(cause.message or str(cause), 300)
     return truncate_line(str(cause) or type(cause).__name__, 300)

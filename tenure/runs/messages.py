@@ -193,6 +193,8 @@ class RunDetails(Contract):
     """Failures that block the run."""
     streamed_answers: tuple[str, ...] = ()
     """Answers of models that are arriving."""
+    setups: tuple[str, ...] = ()
+    """Set-ups of a repository that run."""
     draft: str = ""
     """Text of the report that a model is writing, as Markdown with the numbers of passages; empty while none is."""
     note: str = ""

@@ -327,6 +327,7 @@ class Service(Session):
             change=change,
             pending_failures=tuple(failure.line for failure in parts.pending_failures),
             streamed_answers=tuple(answer.line for answer in parts.writings),
+            setups=tuple(setup.line for setup in parts.setups),
             draft="\n\n".join(answer.text for answer in parts.writings if answer.text),
             note=note,
             failure=failure,

@@ -1,6 +1,8 @@
 """Test the activities on commands of a project, as a worker executes them."""
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tenure.contracts.coding.repositories import (
     Environment,
     EnvironmentRequest,
     ProjectTestRequest,
+    SetupProgress,
 )
 from tenure.contracts.sandbox import SandboxLimits
 from tests.repositories.projects import Project, open_project
@@ -71,6 +74,29 @@ async def test_a_command_that_fills_its_folder_changes_nothing(tmp_path: Path) -
     assert (reply.workspace, reply.observation.failed) == (project.workspace, True)
     assert "discarded: its folder grew too large" in reply.observation.text
     assert after.observation.text.endswith("a.txt\n1")
+
+
+async def test_the_heartbeats_of_a_set_up_name_its_command(tmp_path: Path) -> None:
+    """A set-up that hangs says what runs and for how long at most, before it ends."""
+    project = await open_project(tmp_path, {"a.txt": "1\n"})
+    environment, reported = ActivityEnvironment(), asyncio.Event()
+    environment.info = replace(environment.info, heartbeat_timeout=timedelta(seconds=1))
+    beats: list[SetupProgress] = []
+
+    def note(*details: SetupProgress) -> None:
+        beats.extend(details)
+        if details:
+            reported.set()
+
+    environment.on_heartbeat = note
+    request = EnvironmentRequest(workspace=project.workspace, setup="sleep 1000")
+    running = asyncio.ensure_future(environment.run(make_activities(project).set_up_environment, request))
+    await asyncio.wait((running, asyncio.ensure_future(reported.wait())), return_when=asyncio.FIRST_COMPLETED)
+    environment.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert beats[0] == SetupProgress(command="sleep 1000", max_seconds=1800)
 
 
 async def test_a_cancelled_command_leaves_no_process(tmp_path: Path) -> None:

@@ -422,6 +422,7 @@ class StubAsk:
             question=request.question,
             standalone_question=f"{request.question} ({', '.join(request.corpora)})",
             status="no_evidence" if "nothing" in request.question else "answered",
+            has_documents="change" not in request.question,
             claims=(ResultClaim(text=f"This is answer {len(request.thread.exchanges) + 1}.", status="supported"),),
             thread=Thread(exchanges=(*request.thread.exchanges, exchange)),
         )

@@ -23,6 +23,7 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
         is_completed=False,
         is_archived=False,
         ingest=IngestProgress(stage="embedding", embedded=120, to_embed=400, files_total=7),
+        setups=("the set-up runs, 2:13 of at most 30:00: <make>",),
     )
     values: dict[str, Any] = {
         "run_id": "one",
@@ -36,6 +37,7 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
 
     assert b"embedding: 120 of 400 chunks" in page
     assert b'max="400" value="120"' in page
+    assert b"the set-up runs, 2:13 of at most 30:00: &lt;make&gt;" in page
     assert b"files" not in page
 
 
@@ -56,3 +58,16 @@ def test_an_answer_is_shown_as_a_report_is() -> None:
     assert 'popovertarget="cite-1"' in page and "<mark>The sea rises twice a day.</mark>" in page
     assert '<a href="#source-2">' in page and 'id="source-2">[2]</span> <em>On tides</em>' in page
     assert "<b>Why" not in page
+
+
+def test_a_question_that_only_a_change_could_answer_gets_no_advice_to_search() -> None:
+    """A second search has documents to read, or is not offered."""
+    reply = AskReply(run=RunId("one"), question="Why?", standalone_question="Why?", status="no_evidence")
+    texts = reply.model_copy(update={"has_documents": False})
+    pages = [
+        bytes(_render("conversation.html.jinja", run_id="one", conversation=RunConversation(latest=latest)).body)
+        for latest in (reply, texts)
+    ]
+
+    assert [b"or search again" in page for page in pages] == [True, False]
+    assert b"use the words of its report or its files" in pages[1]

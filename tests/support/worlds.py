@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -44,11 +44,13 @@ from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage
 from tenure.contracts.research.tools import LookupReply, LookupRequest, TermMatch
+from tenure.contracts.result.ask import ResultText
 from tenure.contracts.run.budget import Price
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.usage import TokenUsage
 from tenure.sources.document.document import Document
+from tenure.sources.parsers.formats.markdown import parse_markdown
 from tests.support.report_answers import list_headings, render_fields
 
 DIMENSIONS = 512
@@ -330,6 +332,11 @@ class MemoryKnowledge:
         self.documents = self.documents | {uri: Source(uri, document.title, document.text, derived=True)}
         chunk = f"{uri}:0"
         return (PassageRef(chunk=ChunkId(chunk), source=SourceId(uri), score=1.0, relevance=0.5),)
+
+    def store_texts(self, corpus: str, texts: Mapping[str, ResultText], about: str) -> tuple[PassageRef, ...]:
+        """Take texts among the documents."""
+        parsed = {uri: replace(parse_markdown(text.text), title=text.title) for uri, text in texts.items()}
+        return tuple(ref for uri, document in parsed.items() for ref in self.store_result(corpus, uri, document, about))
 
     def find_term(self, request: LookupRequest) -> LookupReply:
         """Find paragraphs that hold a term, or count the documents with a URL."""

@@ -206,6 +206,7 @@ class AskWorkflow(ControllableWorkflow):
             question=self.request.question,
             standalone_question=self.standalone_question,
             status="answered" if result.sources else "no_evidence",
+            has_documents=bool(self.request.corpora),
             markdown=section.markdown if section else "",
             claims=section.claims if section else (),
             sources=result.sources,

@@ -256,12 +256,12 @@ def merge_memories(memories: Sequence[Memory], support: SourceSupport) -> Memory
             "last_used_at": max((memory.last_used_at for memory in memories if memory.last_used_at), default=None),
             "unconfirmed": all(memory.unconfirmed for memory in memories) and not support.is_sufficient,
             "merged_count": sum(memory.merged_count for memory in memories),
-            "details": _merge_details(first, memories),
+            "details": merge_details(first, memories),
         }
     )
 
 
-def _merge_details(first: Memory, memories: Sequence[Memory]) -> EpisodeDetails | ProcedureDetails | FactDetails | None:
+def merge_details(first: Memory, memories: Sequence[Memory]) -> EpisodeDetails | ProcedureDetails | FactDetails | None:
     """Return the details of the first memory; for a procedure with the successes and failures of all."""
     if not isinstance(first.details, ProcedureDetails):
         return first.details

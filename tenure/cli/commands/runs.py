@@ -127,6 +127,8 @@ def _print_answer(answer: AskReply, run: str, body: AskBody) -> None:
         from tenure.report.render.markdown import render_answer
 
         print_markdown(render_answer(answer, Path.cwd()))
+    elif not answer.has_documents:
+        print_note(f"the change of run {run} does not answer this question: use the words of its report or its files")
     else:
         again = "" if body.search_again else ", or search again with --search-again"
         advice = f"use the words of the documents{again}"

@@ -71,11 +71,12 @@ class LiveView:
             yield Segment.line()
 
     def _details(self, space: "_Space", width: int) -> "list[Line]":
-        """Return topics, answers that arrive, steps, the end of a draft and events, as far as there is room."""
+        """Return topics, set-ups, arriving answers, steps, the end of a draft and events, as far as there is room."""
         progress = self._snapshot.progress
         lines: list[Line] = []
         if progress is not None:
             lines += space.render(*_draw_topics(progress.topics, width, space.rows))
+            lines += space.render(*(_line(setup.line, "cyan") for setup in self._snapshot.setups))
             lines += space.render(*(_line(answer.line, "cyan") for answer in self._snapshot.streamed_answers))
             if progress.phase == "research":
                 lines += space.render(*map(_draw_step, progress.steps))

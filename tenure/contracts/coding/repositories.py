@@ -247,6 +247,14 @@ class EnvironmentRequest(Contract):
     """Whether a person has allowed the setup to use the network."""
 
 
+class SetupProgress(Contract):
+    """Set-up that runs, as the heartbeats of its activity describe it."""
+
+    command: str
+    max_seconds: float
+    """Time after which it is stopped."""
+
+
 class SetupReply(Contract):
     """Result of a setup."""
 

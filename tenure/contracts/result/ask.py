@@ -92,6 +92,8 @@ class AskReply(Contract):
     """Question rewritten to be understandable without the thread, as searched."""
     status: Literal["answered", "no_evidence"]
     """Whether evidence for an answer was found."""
+    has_documents: bool = True
+    """Whether documents can be searched again, and not only the texts on the result of the run."""
     markdown: str = ""
     """Answer with numeric citation marks."""
     claims: tuple[ResultClaim, ...] = ()

@@ -6,6 +6,7 @@ A row is keyed by path and content, so a file that another state has with the sa
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Final, TypeVar
@@ -20,12 +21,17 @@ from tenure.knowledge.code.snapshot import CodeSnapshot, IndexedFile, StateFile,
 from tenure.knowledge.ingestion.readers import ReaderPool, choose_reader_count
 from tenure.knowledge.store.errors import WorkCancelled
 from tenure.knowledge.store.schema import (
+    CODE_CHUNKS_PREFIX,
     CODE_CHUNKS_SCHEMA,
+    CODE_FILES_PREFIX,
     CODE_FILES_SCHEMA,
+    CODE_USES,
+    CODE_USES_SCHEMA,
     build_code_table_names,
     hash_parts,
+    hash_repository,
 )
-from tenure.knowledge.store.store import Store
+from tenure.knowledge.store.store import Store, quote_literal
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode
 from tenure.sources.parsers.reader_process import ReaderOutcome, ReadingOptions, UnreadableFile
 
@@ -43,6 +49,10 @@ _MAX_UNINDEXED_CHUNKS: Final = 2_000
 """New chunks from which on the full-text index is extended; until then each search reads them."""
 _MIN_STALE_FILES: Final = 5_000
 """Files of other states from which on they are removed, if they are also more than those of the state."""
+MAX_INDEX_AGE: Final = timedelta(days=90)
+"""Time without use after which an index is removed, as a private copy of its repository is; it can be made again."""
+_USE_INTERVAL: Final = timedelta(days=1)
+"""Time after which a further use is recorded."""
 # States in memory: those of the latest steps of a few candidates
 _MAX_SNAPSHOTS: Final = 4
 _OPTIONS: Final = ReadingOptions(CHUNK_TOKENS, CHUNK_TOKENS, estimate_tokens)
@@ -59,6 +69,8 @@ class CodeIndex:
         self._readers = ReaderPool(_OPTIONS, choose_reader_count(MAX_INDEXED_FILES))
         self._lock = threading.Lock()
         self._snapshots: OrderedDict[tuple[str, str], CodeSnapshot] = OrderedDict()
+        self._used: dict[str, datetime] = {}
+        """Time of the last recorded use of each repository."""
 
     def update(
         self,
@@ -78,6 +90,7 @@ class CodeIndex:
         Raises:
             WorkCancelled: it was stopped; the next indexing continues.
         """
+        self._record_use(repository)
         listed = [file for file in files if not _is_left_out(file.path)]
         chosen = {_make_file_id(file): file for file in listed[:MAX_INDEXED_FILES]}
         state = hash_parts(*chosen)
@@ -177,6 +190,19 @@ class CodeIndex:
         if not unindexed or max(unindexed) > _MAX_UNINDEXED_CHUNKS:
             self._store.refresh_indexes(chunks)
 
+    def _record_use(self, repository: str) -> None:
+        """Record a use of an index before its rows, and forget the states in memory of one that was removed."""
+        now, key = datetime.now(UTC), hash_repository(repository)
+        if repository in self._used and now - self._used[repository] < _USE_INTERVAL:
+            return
+        is_stored = self._store.count_rows(CODE_USES, f"repository = {quote_literal(key)}") > 0
+        row = {"repository": key, "used_at": now.isoformat(timespec="microseconds")}
+        self._store.upsert(CODE_USES, pa.Table.from_pylist([row], schema=CODE_USES_SCHEMA), "repository")
+        with self._lock:
+            self._used[repository] = now
+            for state in [] if is_stored else [state for state in self._snapshots if state[0] == repository]:
+                del self._snapshots[state]
+
     def _get_snapshot(self, repository: str, state: str = "") -> CodeSnapshot | None:
         """Return a state of a repository in memory; its latest one if none is named."""
         with self._lock:
@@ -191,6 +217,19 @@ class CodeIndex:
             self._snapshots[repository, state] = snapshot
             while len(self._snapshots) > _MAX_SNAPSHOTS:
                 self._snapshots.popitem(last=False)
+
+
+def trim_indexes(store: Store) -> None:
+    """Remove the rows of indexes that were not used for long; tables stay, since other processes may have them open."""
+    oldest = (datetime.now(UTC) - MAX_INDEX_AGE).isoformat(timespec="microseconds")
+    store.delete_rows(CODE_USES, f"used_at < {quote_literal(oldest)}")
+    used = set(store.read_rows(CODE_USES, ["repository"])["repository"].to_pylist())
+    names = store.list_table_names()
+    # Files first: a file that has a row has all of its chunks.
+    for prefix in (CODE_FILES_PREFIX, CODE_CHUNKS_PREFIX):
+        for name in names:
+            if name.startswith(prefix) and name.removeprefix(prefix) not in used and store.count_rows(name):
+                store.delete_rows(name, "true")
 
 
 def _is_left_out(path: str) -> bool:

@@ -192,7 +192,13 @@ class Consolidation:
             list(dict.fromkeys((*groups, *(id for pair in contradictions for id in pair))))
         )
         merged_into_ids, merged_memories = self._merge_groups(
-            [[memories_by_id[id] for id in sorted(group)] for id, group in sorted(groups.items()) if id == min(group)]
+            [
+                same
+                for id, group in sorted(groups.items())
+                if id == min(group)
+                for same in _split_by_repository(memories_by_id[id] for id in sorted(group))
+                if len(same) > 1
+            ]
         )
         memories_by_id |= {memory.id: memory for memory in merged_memories}
         self._mark_contradictions(
@@ -335,6 +341,14 @@ class Consolidation:
 
 def _list_pairs(neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> Iterator[tuple[str, float, str]]:
     return ((id, similarity, other) for id, near in neighbours.items() for similarity, other in near)
+
+
+def _split_by_repository(memories: Iterable[Memory]) -> Iterable[Sequence[Memory]]:
+    """Return the memories of each repository: a lesson is recalled in its own only, however similar another one is."""
+    groups: defaultdict[str, list[Memory]] = defaultdict(list)
+    for memory in memories:
+        groups[getattr(memory.details, "repository", "")].append(memory)
+    return groups.values()
 
 
 def _get_priority(memory: Memory) -> tuple[int, int, str]:

@@ -34,6 +34,7 @@ from tenure.contracts.knowledge.memory import (
     MemorySearchReply,
     MemorySearchRequest,
     NewMemory,
+    ProcedureDetails,
     RememberReply,
     RememberRequest,
     ScoredMemory,
@@ -158,9 +159,11 @@ class Memories:
         matters = scoring.compute_importance(new_memory, kind, support.independent)
         lasting = scoring.promote_kind(kind, new_memory.text, matters)
         origin = new_memory.origin
+        # Equal lessons of several runs on a repository are one memory.
+        context = getattr(new_memory.details, "repository", "") or origin.run
         return Memory(
             id=memory_rows.make_memory_id(
-                request.owner, origin.run, normalize_sentence(new_memory.text) or new_memory.text
+                request.owner, context, normalize_sentence(new_memory.text) or new_memory.text
             ),
             kind=lasting,
             owner=request.owner,
@@ -432,12 +435,15 @@ def _merge_repeated(memory: Memory, stored: Memory | None) -> Memory:
     if memory.origin.run and not stored.origin.run:
         return stored  # a person has edited it
     sources = tuple(dict.fromkeys((*stored.origin.sources, *memory.origin.sources)))[: scoring.MAX_SOURCES]
-    update = {
+    is_other_run = stored.origin.run != memory.origin.run
+    update: dict[str, Any] = {
         "created_at": stored.created_at,
-        "merged_count": stored.merged_count,
+        "merged_count": stored.merged_count + is_other_run,
         "contradicted_by": stored.contradicted_by,
         "kind": stored.kind,
     }
+    if isinstance(stored.details, ProcedureDetails):
+        update["details"] = scoring.merge_details(stored, (stored, memory)) if is_other_run else stored.details
     update["importance"] = max(stored.importance, memory.importance)
     update["unconfirmed"] = memory.unconfirmed and stored.unconfirmed
     origin = {

@@ -28,6 +28,7 @@ MEMORY_USES = "memory_uses"
 RUNS = "runs"
 ANSWERS = "answers"
 PATCHES = "patches"
+CODE_USES = "code_uses"
 
 
 class FilterColumn(NamedTuple):
@@ -233,6 +234,13 @@ MEMORY_USES_SCHEMA = pa.schema(
 )
 """Uses have a table of their own, so that counting a use rewrites no vector."""
 
+CODE_USES_SCHEMA = pa.schema(
+    [
+        _key_field("repository"),  # hash of its key, with which the names of its tables end
+        pa.field("used_at", pa.string(), nullable=False),  # ISO 8601 in UTC, at most a day before the last use
+    ]
+)
+
 ANSWERS_SCHEMA = pa.schema(
     [
         _key_field("key"),  # hash of request and run
@@ -285,6 +293,7 @@ SCHEMAS = {
     RUNS: RUNS_SCHEMA,
     ANSWERS: ANSWERS_SCHEMA,
     PATCHES: PATCHES_SCHEMA,
+    CODE_USES: CODE_USES_SCHEMA,
 }
 """Schema of every table except those of chunks, memories and repositories, by name."""
 
@@ -316,9 +325,14 @@ CODE_CHUNKS_SCHEMA = pa.schema(
 )
 
 
+def hash_repository(repository: str) -> str:
+    """Return the hash of the key of a repository by which its index is named."""
+    return hash_parts(repository)[:24]
+
+
 def build_code_table_names(repository: str) -> tuple[str, str]:
     """Return the names of the tables of files and of chunks of a repository, by its key."""
-    digest = hash_parts(repository)[:24]
+    digest = hash_repository(repository)
     return f"{CODE_FILES_PREFIX}{digest}", f"{CODE_CHUNKS_PREFIX}{digest}"
 
 

@@ -37,6 +37,26 @@ class _Change(NamedTuple):
     after: bytes
 
 
+class _Repository(NamedTuple):
+    """Repository of a person, in which Git starts no hooks, filters and other commands of the repository."""
+
+    folder: Path
+    options: tuple[str, ...]
+
+    def run(self, *arguments: str, variables: dict[str, str] | None = None, text: str = "") -> str:
+        """Return the output of a command of Git.
+
+        Raises:
+            InvalidRequest: Git is not installed.
+            TenureError: the command fails; with its own words.
+        """
+        done = _start_git(self.folder, [*self.options, *arguments], variables, text)
+        if done.returncode:
+            message = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
+            raise TenureError(f"nothing is written: {' '.join(message.split())}")
+        return done.stdout.decode()
+
+
 def check_accepted(result: Result) -> None:
     """Check that a run has written a program, and that its tests accept it.
 
@@ -110,8 +130,8 @@ def check_files(result: Result, folder: Path | None = None) -> None:
         pass
 
 
-def _check_patch(result: Result, change: RepositoryChange, folder: Path | None) -> Path:
-    """Check that a patch fits the files of its repository, and return the top folder.
+def _check_patch(result: Result, change: RepositoryChange, folder: Path | None) -> _Repository:
+    """Check that a patch fits the files of its repository, and return it with its top folder.
 
     Raises:
         InvalidRequest: the folder of the repository is not known, or a file is hidden.
@@ -121,7 +141,8 @@ def _check_patch(result: Result, change: RepositoryChange, folder: Path | None) 
     top = next((inner for inner in (given, *given.parents) if (inner / ".git").exists()), None)
     if top is None:
         raise InvalidRequest(f"{given} has no working copy: --branch NAME commits the change there")
-    root = Path(_git(top, ["rev-parse", "--show-toplevel"]).rstrip("\n"))
+    repository = _open_repository(top)
+    root = Path(repository.run("rev-parse", "--show-toplevel").rstrip("\n"))
     if root != top:
         # Otherwise a repository of others could have files written to any folder.
         raise TenureError(f"nothing is written: the configuration of {top} places its files in {root} (core.worktree)")
@@ -132,20 +153,20 @@ def _check_patch(result: Result, change: RepositoryChange, folder: Path | None) 
         raise InvalidRequest(f"{hidden[0]} is hidden and is written only with --to DIR")
     known = [f":(literal,top){file.path}" for file in change.files if file.status != "added"]
     compare = ["diff", "--name-only", "--no-ext-diff", "--no-textconv", change.commit, "--", *known]
-    if known and (stale := _git(root, compare).split("\n")[:-1]):
+    if known and (stale := repository.run(*compare).split("\n")[:-1]):
         raise TenureError(
             f"{', '.join(stale)} not as in commit {change.commit[:12]}: no file is changed; "
             f"`{PROGRAM} apply {result.id} --patch FILE` writes the changes as a patch"
         )
-    _git(root, ["apply", "--check"], text=result.patch)
-    return root
+    repository.run("apply", "--check", text=result.patch)
+    return repository
 
 
 def _apply_patch(result: Result, change: RepositoryChange, folder: Path | None) -> tuple[Path, ...]:
     """Carry out a patch in the files of its repository, all of it or nothing; return the changed paths."""
-    root = _check_patch(result, change, folder)
-    _git(root, ["apply"], text=result.patch)
-    return tuple(root / file.path for file in change.files)
+    repository = _check_patch(result, change, folder)
+    repository.run("apply", text=result.patch)
+    return tuple(repository.folder / file.path for file in change.files)
 
 
 def _find_repository(change: RepositoryChange, folder: Path | None) -> Path:
@@ -251,23 +272,23 @@ def commit_to_branch(result: Result, branch: str, folder: Path | None = None) ->
     """
     if change := result.repository:
         # A bare repository has no top folder, and takes a branch as well.
-        root, base, prefix = _find_repository(change, folder), change.commit, ""
+        repository, base, prefix = _open_repository(_find_repository(change, folder)), change.commit, ""
     else:
         found = folder.resolve() if folder else _find_root(result)
         if found is None:
             raise InvalidRequest(
                 "it is not known to which repository the files belong: name their folder with --to DIR"
             )
-        root, base = found, "HEAD"
-        prefix = _git(root, ["rev-parse", "--show-prefix"]).rstrip("\n")
+        repository, base = _open_repository(found), "HEAD"
+        prefix = repository.run("rev-parse", "--show-prefix").rstrip("\n")
     with tempfile.TemporaryDirectory(prefix="tenure-index-") as scratch:
         index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
-        _git(root, ["read-tree", base], index)
+        repository.run("read-tree", base, variables=index)
         directory = [f"--directory={prefix}"] if prefix else []
-        _git(root, ["apply", "--cached", *directory], index, result.patch)
-        tree = _git(root, ["write-tree"], index).strip()
-    commit = _git(root, ["commit-tree", tree, "-p", base, "-F", "-"], text=write_message(result)).strip()
-    _git(root, ["branch", "--no-track", "--", branch, commit])
+        repository.run("apply", "--cached", *directory, variables=index, text=result.patch)
+        tree = repository.run("write-tree", variables=index).strip()
+    commit = repository.run("commit-tree", tree, "-p", base, "-F", "-", text=write_message(result)).strip()
+    repository.run("branch", "--no-track", "--", branch, commit)
     return commit
 
 
@@ -288,25 +309,15 @@ def write_message(result: Result) -> str:
     return "\n\n".join(filter(None, paragraphs)) + f"\n\nTenure-Run: {result.id}\n"
 
 
-def _git(folder: Path, arguments: Sequence[str], variables: dict[str, str] | None = None, text: str = "") -> str:
-    """Return the output of a command of Git without hooks, filters and other commands of the repository.
+def _open_repository(folder: Path) -> _Repository:
+    """Return a repository whose filters, such as `filter.lfs.clean`, have no value: a file is used as it is.
 
     Raises:
         InvalidRequest: Git is not installed.
-        TenureError: the command fails; with its own words.
     """
-    quiet = [*_QUIET, *(option for name in _list_filters(folder) for option in ("-c", f"{name}="))]
-    done = _start_git(folder, [*quiet, *arguments], variables, text)
-    if done.returncode:
-        message = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
-        raise TenureError(f"nothing is written: {' '.join(message.split())}")
-    return done.stdout.decode()
-
-
-def _list_filters(folder: Path) -> list[str]:
-    """Return the settings of filters, such as `filter.lfs.clean`; without a value, the file is used as it is."""
     listed = _start_git(folder, ["config", "--null", "--name-only", "--get-regexp", r"^filter\."]).stdout
-    return list(dict.fromkeys(listed.decode(errors="surrogateescape").split("\0")[:-1]))
+    filters = dict.fromkeys(listed.decode(errors="surrogateescape").split("\0")[:-1])
+    return _Repository(folder, (*_QUIET, *(option for name in filters for option in ("-c", f"{name}="))))
 
 
 def _start_git(

@@ -55,6 +55,8 @@ def iterate_changes(before: RunSnapshot, now: RunSnapshot, *, verbose: bool = Fa
     yield from _new_pending_failures(before.pending_failures, now.pending_failures)
     earlier_steps = {writing.step for writing in before.streamed_answers}
     yield from (writing.line for writing in now.streamed_answers if writing.step not in earlier_steps)
+    earlier_setups = {setup.step for setup in before.setups}
+    yield from (setup.line for setup in now.setups if setup.step not in earlier_setups)
     if now.starting and not before.starting:
         yield STARTING
     if now.progress is not None:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from tenure.algorithms.text.counts import format_count
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.run.run import RunProgress
+from tenure.runs.formatting import format_duration, truncate_line
 
 _MIN_TOKENS_SHOWN = 128
+_MAX_COMMAND_LENGTH = 120
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,28 @@ class StreamedAnswer:
 
 
 @dataclass(frozen=True)
+class RunningSetup:
+    """Set-up of a repository that runs."""
+
+    command: str
+    seconds: float
+    """Time since its start."""
+    max_seconds: float
+    """Time after which it is stopped."""
+
+    @property
+    def line(self) -> str:
+        """Description in one line."""
+        times = f"{format_duration(self.seconds)} of at most {format_duration(self.max_seconds)}"
+        return f"the set-up runs, {times}: {truncate_line(self.command, _MAX_COMMAND_LENGTH)}"
+
+    @property
+    def step(self) -> tuple[str, int]:
+        """Key that changes when the set-up is worth another log line: its start, then every doubling of its minutes."""
+        return self.command, int(self.seconds / 60).bit_length()
+
+
+@dataclass(frozen=True)
 class RunSnapshot:
     """State of a run at one moment."""
 
@@ -68,6 +92,8 @@ class RunSnapshot:
     """Failures that block the run."""
     streamed_answers: tuple[StreamedAnswer, ...] = ()
     """Answers that are arriving."""
+    setups: tuple[RunningSetup, ...] = ()
+    """Set-ups of a repository that run."""
     starting: bool = False
     """Whether the worker was started and does not poll yet."""
     chunks_to_embed: int = 0

@@ -1,17 +1,19 @@
-"""Read the model answers that are arriving: the number of their tokens, and the text of a report.
+"""Read the model answers that are arriving, and the set-ups that run.
 
-Both are in the heartbeats of the model calls, so the server knows them and no workflow is queried.
+They are in the heartbeats of their activities, so the server knows them and no workflow is queried.
 """
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client
 
+from tenure.contracts.coding.repositories import SetupProgress
 from tenure.contracts.run.role_calls import CallProgress
-from tenure.runs.session.snapshot import StreamedAnswer
+from tenure.runs.session.snapshot import RunningSetup, StreamedAnswer
 
 _WORDS = {
     "report_writer": "writing the report",
@@ -20,6 +22,8 @@ _WORDS = {
     "coder": "writing the program",
 }
 """Descriptions of the writing roles; the answers of the others are too short to show."""
+
+_SETUP_ACTIVITY = "set_up_environment"
 
 
 async def read_streamed_answers(
@@ -33,6 +37,27 @@ async def read_streamed_answers(
         if activity.activity_type.name in _WORDS and _has_heartbeat(activity)
     ]
     return tuple(writing for writing in answers if writing.tokens)
+
+
+async def read_running_setups(
+    client: Client, members: Sequence[DescribeWorkflowExecutionResponse]
+) -> tuple[RunningSetup, ...]:
+    """Return the set-ups that the workflows of a run are waiting for."""
+    setups = [
+        await _describe_setup(client, activity)
+        for member in members
+        for activity in member.pending_activities
+        if activity.activity_type.name == _SETUP_ACTIVITY and _has_heartbeat(activity)
+    ]
+    return tuple(setups)
+
+
+async def _describe_setup(client: Client, activity: PendingActivityInfo) -> RunningSetup:
+    details: list[SetupProgress] = await client.data_converter.decode(
+        activity.heartbeat_details.payloads, [SetupProgress]
+    )
+    seconds = (datetime.now(UTC) - activity.last_started_time.ToDatetime(UTC)).total_seconds()
+    return RunningSetup(details[0].command, max(seconds, 0.0), details[0].max_seconds)
 
 
 def _has_heartbeat(activity: PendingActivityInfo) -> bool:

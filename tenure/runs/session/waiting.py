@@ -15,8 +15,8 @@ from tenure.runs.session.diagnostics import find_pending_failures
 from tenure.runs.session.monitor import is_lost
 from tenure.runs.session.run_tree import describe_run_tree
 from tenure.runs.session.server_target import ServerTarget
-from tenure.runs.session.snapshot import PendingFailure, StreamedAnswer
-from tenure.runs.session.streaming import read_streamed_answers
+from tenure.runs.session.snapshot import PendingFailure, RunningSetup, StreamedAnswer
+from tenure.runs.session.streaming import read_running_setups, read_streamed_answers
 
 T = TypeVar("T")
 
@@ -58,13 +58,18 @@ class RunParts:
 
     pending_failures: tuple[PendingFailure, ...] = ()
     writings: tuple[StreamedAnswer, ...] = ()
+    setups: tuple[RunningSetup, ...] = ()
 
 
 async def read_parts(client: Client, server: ServerTarget, run_id: str) -> RunParts:
-    """Return the failures that block a run and its answers that are arriving.
+    """Return the failures that block a run, its answers that are arriving, and the set-ups that run.
 
     Raises:
         RPCError: the server does not answer.
     """
     members = [member async for member in describe_run_tree(client, run_id)]
-    return RunParts(await find_pending_failures(client, server, members), await read_streamed_answers(client, members))
+    return RunParts(
+        await find_pending_failures(client, server, members),
+        await read_streamed_answers(client, members),
+        await read_running_setups(client, members),
+    )

@@ -30,6 +30,7 @@ def test_a_question_without_an_answer_sets_the_exit_code(running: CommandLine) -
     """No answer gives exit code 3 with a hint; an unknown run and a run without documents are usage errors."""
     assert running("start", "read nothing", "--id", "asked-2").returncode == 3
     nothing = running("ask", "asked-2", "nothing at all?")
+    changed = running("ask", "asked-2", "nothing about the change?")
     assert running("start", "read no documents", "--mode", "code", "--id", "asked-3").returncode == 0
     program = running("ask", "asked-3", "What does it do?")
     unknown = running("ask", "asked-4", "What?")
@@ -37,6 +38,7 @@ def test_a_question_without_an_answer_sets_the_exit_code(running: CommandLine) -
 
     assert (nothing.returncode, nothing.stdout) == (3, "")
     assert "--search-again" in error_line(nothing.stderr)
+    assert changed.returncode == 3 and "use the words of its report or its files" in error_line(changed.stderr)
     assert (program.returncode, unknown.returncode, long.returncode) == (2, 2, 2)
     assert "has read no documents to ask about" in error_line(program.stderr)
     assert "QUESTION: String should have at most 20000 characters" in error_line(long.stderr)

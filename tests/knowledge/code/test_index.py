@@ -2,15 +2,20 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tenure.contracts.coding.repositories import MAX_OBSERVATION_CHARS, IndexReport
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.code import index
 from tenure.knowledge.code.search import draw_map, make_filter, search_meaning, search_symbol
 from tenure.knowledge.code.snapshot import CodeSnapshot, StateFile
 from tenure.knowledge.store.errors import WorkCancelled
+from tenure.knowledge.store.schema import build_code_table_names
+from tenure.knowledge.store.store import Store
 from tests.knowledge.word_vectors import WordVectors
 
 FILES = {
@@ -41,10 +46,10 @@ def write_state(folder: Path, files: Mapping[str, str]) -> list[StateFile]:
 def update(knowledge: KnowledgeBase, tmp_path: Path) -> Iterator[Update]:
     """Index a state of the repository `shop`."""
 
-    def index(files: Mapping[str, str]) -> tuple[CodeSnapshot, IndexReport]:
+    def update_index(files: Mapping[str, str]) -> tuple[CodeSnapshot, IndexReport]:
         return knowledge.code.update("shop", write_state(tmp_path / "files", files), tmp_path / "files")
 
-    yield index
+    yield update_index
     knowledge.close()
 
 
@@ -62,6 +67,27 @@ def test_only_changed_files_are_parsed_again(update: Update, uri: str, tmp_path:
     assert again[1].indexed == 0
     assert "drawCart" in snapshot.definitions and "renderCart" not in snapshot.definitions
     assert again[0].definitions == snapshot.definitions
+
+
+def test_index_that_is_not_used_is_removed(
+    knowledge: KnowledgeBase, update: Update, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Maintenance keeps a used index and empties the others, which the next use writes again, also from memory."""
+    _, first = update(FILES)
+    tables = build_code_table_names("shop")
+    step = partial(knowledge.maintenance.run_step, "compact", lambda progress: None)
+    kept = [Store(uri).count_rows(name) for _ in [step()] for name in tables]
+    with monkeypatch.context() as late:
+        late.setattr(index, "MAX_INDEX_AGE", timedelta(days=-1))
+        step()
+    left = [Store(uri).count_rows(name) for name in tables]
+    monkeypatch.setattr(index, "_USE_INTERVAL", timedelta(0))
+    _, again = update(FILES)
+    step()
+
+    assert all(kept) and left == [0, 0]
+    assert again.indexed == first.indexed > 0
+    assert [Store(uri).count_rows(name) for name in tables] == kept
 
 
 def test_earlier_state_is_searched_as_it_was(knowledge: KnowledgeBase, update: Update, tmp_path: Path) -> None:

@@ -51,6 +51,15 @@ def of_run(number: int, text: str = FOUNDED) -> NewMemory:
     return NewMemory(text=text, kind="semantic", origin=MemoryOrigin(run=RunId(f"run-{number}")))
 
 
+LESSON = "Fixtures are in tests/data, as a script writes them."
+
+
+def of_repository(number: int, path: str, advice: str = LESSON) -> NewMemory:
+    situation = f"In the repository {path}"
+    details = ProcedureDetails(task="repository", situation=situation, advice=advice, repository=path, successes=1)
+    return NewMemory(text=f"{situation}: {advice}", origin=of_run(number).origin, details=details)
+
+
 def use(knowledge: KnowledgeBase, query: str, *occasions: str) -> None:
     for occasion in occasions:
         knowledge.memories.recall(
@@ -88,6 +97,19 @@ def test_second_consolidation_compares_only_new_memories(knowledge: KnowledgeBas
     remember(knowledge, of_run(3))
     assert consolidate(knowledge, "compare").processed == 1
     assert sorted(one.merged_count for one in all_of(knowledge).values()) == [1, 2]
+
+
+def test_lessons_of_another_repository_stay(knowledge: KnowledgeBase) -> None:
+    """Similar lessons on a repository are merged with their successes, but not with those on another one."""
+    same = "As a script writes them, fixtures are in tests/data."
+    remember(knowledge, of_repository(1, "/home/ann/parser"), of_repository(2, "/home/ann/parser", same))
+    remember(knowledge, of_repository(3, "/home/ann/parsers"))
+    assert len(all_of(knowledge)) == 3
+    consolidate(knowledge, "compare")
+    lessons = [one.details for one in all_of(knowledge).values() if isinstance(one.details, ProcedureDetails)]
+
+    assert {one.repository: one.successes for one in lessons} == {"/home/ann/parser": 2, "/home/ann/parsers": 1}
+    assert len(lessons) == 2
 
 
 def test_two_sites_confirm_each_other(knowledge: KnowledgeBase, uri: str) -> None:

@@ -20,6 +20,7 @@ from tenure.contracts.knowledge.memory import (
     MemorySearchReply,
     MemorySearchRequest,
     NewMemory,
+    ProcedureDetails,
     RememberReply,
     RememberRequest,
     StrategyRecord,
@@ -106,6 +107,24 @@ def test_remembering_is_idempotent(knowledge: KnowledgeBase) -> None:
     assert all_of(knowledge) == before
     assert first.memories[0] == first.memories[2] and len(before) == 2
     assert first.kinds == ("semantic", "long_term", "semantic")
+
+
+def test_equal_lessons_of_a_repository_are_one_memory(knowledge: KnowledgeBase) -> None:
+    """The runs that learned a lesson are counted once each; another repository or owner has a memory of its own."""
+
+    def learn(run: str, path: str = "/home/ann/parser", owner: str = "") -> str:
+        details = ProcedureDetails(task="repository", situation=path, advice="Run it.", repository=path, successes=1)
+        lesson = NewMemory(text="In a repository: run it.", origin=MemoryOrigin(run=RunId(run)), details=details)
+        [id] = remember(knowledge, lesson, owner=owner).memories
+        return id
+
+    first = [learn("one"), learn("two"), learn("two")]
+    others = [learn("two", path="/home/ann/lexer"), learn("two", owner="ann")]
+    [lesson, _] = sorted(all_of(knowledge), key=lambda memory: -memory.merged_count)
+
+    assert len({*first}) == 1 and len({*first, *others}) == 3
+    assert isinstance(lesson.details, ProcedureDetails) and (lesson.id, lesson.origin.run) == (first[0], "two")
+    assert (lesson.merged_count, lesson.details.successes) == (2, 2)
 
 
 def test_important_short_term_memory_is_promoted_at_once(knowledge: KnowledgeBase) -> None:

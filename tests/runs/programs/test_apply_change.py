@@ -1,6 +1,9 @@
 """Test how the change of a repository reaches a person's files, a patch, or a branch."""
 
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +14,7 @@ from tenure.contracts.research.report import ReportDraft
 from tenure.contracts.result.result import Result
 from tenure.report.assemble import assemble_result
 from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.programs import write_back
 from tenure.runs.programs.write_back import check_accepted, commit_to_branch, write_files
 from tests.support.repositories.git import CLOCK, make_repository, run_git
 
@@ -80,6 +84,23 @@ def test_a_branch_starts_at_the_commit_of_the_run(tmp_path: Path) -> None:
     assert run_git(folder, "rev-parse", "fix/pad", "fix/pad^").split() == [commit, base]
     assert run_git(folder, "log", "-1", "--format=%B", "fix/pad") == "durations: pad minutes\n\nTenure-Run: fix-1"
     assert not run_git(folder, "status", "--porcelain")
+
+
+def test_git_is_asked_for_the_filters_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing a change, and committing it to a branch, list the filters of the configuration once each."""
+    folder = make_repository(tmp_path, CLOCK)
+    result, start = make_result(folder), write_back._start_git
+    commands: list[str] = []
+
+    def note(folder: Path, arguments: Sequence[str], *others: Any) -> subprocess.CompletedProcess[bytes]:
+        commands.extend({"config", "apply", "branch"}.intersection(arguments))
+        return start(folder, arguments, *others)
+
+    monkeypatch.setattr(write_back, "_start_git", note)
+    write_files(result)
+    commit_to_branch(result, "fix/pad")
+
+    assert commands == ["config", "apply", "apply", "config", "apply", "branch"]
 
 
 def test_a_hidden_file_needs_a_folder(tmp_path: Path) -> None:

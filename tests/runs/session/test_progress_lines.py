@@ -1,6 +1,7 @@
 """Test the lines that describe progress."""
 
 import itertools
+from dataclasses import replace
 
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestProgress
@@ -8,7 +9,7 @@ from tenure.contracts.run.control import InputRequest
 from tenure.contracts.run.run import FeedbackRecord, RunProgress, StepProgress, TopicProgress, Usage
 from tenure.installation import PROGRAM
 from tenure.runs.session.progress_lines import iterate_changes
-from tenure.runs.session.snapshot import PendingFailure, RunSnapshot, StreamedAnswer
+from tenure.runs.session.snapshot import PendingFailure, RunningSetup, RunSnapshot, StreamedAnswer
 from tests.cli.progress.samples import WRITING, draw
 
 
@@ -96,6 +97,16 @@ def test_an_answer_that_comes_in_makes_few_lines() -> None:
     lines = [line for before, now in itertools.pairwise(steps) for line in iterate_changes(before, now)]
 
     assert [line.split(": ")[1] for line in lines] == ["1 token", "256 tokens", "512 tokens", "1,024 tokens"]
+
+
+def test_a_set_up_that_hangs_makes_few_lines() -> None:
+    """Its start is said with the longest time, and every doubling of its minutes."""
+    steps = [RunSnapshot(), *(RunSnapshot(setups=(RunningSetup("make all", at, 1800.0),)) for at in range(1, 1800))]
+    lines = [line for before, now in itertools.pairwise(steps) for line in iterate_changes(before, now)]
+
+    assert lines[0] == "the set-up runs, 0:01 of at most 30:00: make all"
+    assert [line.split()[3] for line in lines] == ["0:01", "1:00", "2:00", "4:00", "8:00", "16:00"]
+    assert lines[0] in draw(replace(steps[1], progress=WRITING))
 
 
 def test_plain_lines_come_once_per_change() -> None:

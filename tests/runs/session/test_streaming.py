@@ -13,12 +13,13 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from tenure.contracts.coding.repositories import SetupProgress
 from tenure.contracts.run.role_calls import CallProgress
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.openai.chat import OpenAIChat
 from tenure.runs.session.run_tree import describe_run_tree
-from tenure.runs.session.snapshot import RunSnapshot, StreamedAnswer
-from tenure.runs.session.streaming import read_streamed_answers
+from tenure.runs.session.snapshot import RunningSetup, RunSnapshot, StreamedAnswer
+from tenure.runs.session.streaming import read_running_setups, read_streamed_answers
 from tenure.temporal.encryption import DecryptionError
 from tests.cli.conftest import CommandLine
 from tests.cli.progress.samples import WRITING, draw
@@ -89,13 +90,13 @@ async def test_a_report_is_read_while_it_is_written(server: WorkflowEnvironment,
 
 @workflow.defn(name="WritingWorkflow")
 class WritingWorkflow:
-    """Workflow whose only activity has the name of a writing role."""
+    """Workflow with one activity."""
 
     @workflow.run
-    async def run(self) -> None:
+    async def run(self, name: str = "report_writer") -> None:
         """Run the activity."""
         await workflow.execute_activity(
-            "report_writer",
+            name,
             start_to_close_timeout=timedelta(minutes=5),
             heartbeat_timeout=timedelta(minutes=5),
             retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=10)),
@@ -134,6 +135,34 @@ async def test_the_text_of_a_failed_attempt_is_not_shown(server: WorkflowEnviron
 
     assert members[0].pending_activities[0].heartbeat_details.payloads
     assert (before, after) == ((), StreamedAnswer("writing the report", 4, "the second"))
+
+
+async def test_a_set_up_that_runs_is_shown(server: WorkflowEnvironment) -> None:
+    """Its command comes from its heartbeats, and its time from the server."""
+
+    @activity.defn(name="set_up_environment")
+    async def set_up() -> None:
+        activity.heartbeat(SetupProgress(command="make all", max_seconds=1800))
+        await asyncio.Event().wait()
+
+    queue = f"setup-{uuid4().hex[:8]}"
+    async with Worker(
+        server.client,
+        task_queue=queue,
+        workflows=[WritingWorkflow],
+        activities=[set_up],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    ):
+        handle = await server.client.start_workflow("WritingWorkflow", "set_up_environment", id=queue, task_queue=queue)
+
+        async def read() -> tuple[RunningSetup, ...]:
+            members = [member async for member in describe_run_tree(server.client, handle.id)]
+            return await read_running_setups(server.client, members)
+
+        (setup,) = await wait_until("a set-up", read)
+        await handle.terminate()
+
+    assert (setup.command, setup.max_seconds) == ("make all", 1800) and 0 <= setup.seconds < 1800
 
 
 async def seen(client: Client, run: str) -> tuple[StreamedAnswer, ...]:

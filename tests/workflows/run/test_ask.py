@@ -159,6 +159,7 @@ async def test_a_question_about_a_change_is_answered_from_its_texts(serving: Ser
         second = await answered(stage, asked("How many times?", corpora=(), texts=texts, thread=first.thread))
 
     assert (first.status, second.status, knowledge.searches) == ("answered", "answered", [])
+    assert not first.has_documents
     assert [(source.n, source.title, source.uri) for source in first.sources] == [(1, "The task", "run:run/The task")]
     assert first.claims[0].citations[0].quote == "The loaf is flat." and second.sources == first.sources
     prompt = next(prompt for role, prompt in chat.asked if role == "answerer")
