@@ -223,7 +223,7 @@ class RepositoryWorkflow(RepositoryWork):
                 self._tell(*(self._read_news() or ([] if state.turns[-1].results else [CONTINUE])))
         else:
             prepared.start()
-            await prepared.wait_for_beginning()
+            await prepared.wait_for_beginning(state.opened.files)
             self.update(map=prepared.map, beginning=prepared.describe_beginning())
         state = self.get_state()
         self.runner = ActionRunner(

@@ -39,8 +39,11 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.sandbox import SandboxSelfTest
 
 MAP_TIMEOUT = timedelta(seconds=2)
-"""Time that the first answer waits for the map. An index of 5,000 files takes ten seconds, and the first action should
-come within five seconds of the start of the run: on a busy machine it came after 4 to 5.4 s."""
+"""Time that the first answer waits for the map and the set-up: the first action should come within five seconds of the
+start of the run."""
+
+MAX_AWAITED_FILES = 1_000
+"""Files of a repository whose map is waited for: 5,000 are indexed in ten seconds, so that the time would be lost."""
 
 MAP_TOKENS = 300
 """Size of the map, which every answer sends again: it names the 21 changed files of 19 recorded tasks, as one of 1,000
@@ -107,9 +110,10 @@ class Preparation:
         """Whether no step was stopped before its end."""
         return all(task.done() and not task.cancelled() for task in self._tasks.values())
 
-    async def wait_for_beginning(self) -> None:
-        """Wait for what the conversation begins with, but not long."""
-        started = [self._tasks[name] for name in ("map", "commands") if name in self._tasks]
+    async def wait_for_beginning(self, files: int) -> None:
+        """Wait for what the conversation begins with in a repository of some files, but not long."""
+        has_map = files <= MAX_AWAITED_FILES
+        started = [self._tasks[name] for name in ("map", "commands")[not has_map :]]
         try:
             await workflow.wait_condition(
                 lambda: all(task.done() for task in started),
@@ -117,6 +121,8 @@ class Preparation:
                 timeout_summary="the first answer waits for the map",
             )
         except TimeoutError:
+            has_map = False
+        if not has_map:
             await self._list_files()
         self._is_shown = True
 
