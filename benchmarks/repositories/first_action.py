@@ -134,6 +134,7 @@ def main() -> None:
                 for n in range(given.runs):
                     repository = make_repository(folder / f"large-{n}", make_files(n))
                     run_git(repository, "repack", "-adq")  # as in a clone
+                    os.sync()  # a clone of a person has been on the disk for long
                     figures.append(measure_run(f"first-{n}", repository, around, model))
                     print(f"run {n + 1}: {figures[-1]}, load {os.getloadavg()[0]:.1f}", flush=True)
         finally:
