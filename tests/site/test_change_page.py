@@ -33,7 +33,7 @@ LOOKS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1200), ("da
 async def test_a_change_is_seen_approved_and_saved(
     server: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Plan, files with counts, diff and test results are shown; the patch is approved there, and its file applies."""
+    """Plan, files with counts, diff and test results are shown; the patch is approved there, applies, and is forked."""
     folder = Path(os.environ.get("TENURE_SCREENSHOTS", tmp_path))
     repository = make_repository(tmp_path / "clock", CLOCK)
     request = build_request(repository)
@@ -87,6 +87,14 @@ async def test_a_change_is_seen_approved_and_saved(
                 await page.get_by_role("link", name="patch", exact=True).click()
             await (await started.value).save_as(tmp_path / "change.patch")
             result = await asyncio.wait_for(handle.result(), 60)
+            await page.goto(f"{site.origin}/runs/{name}/fork")
+            await page.get_by_label("Feedback for the new run").fill("Pad the hours as well.")
+            await check("change-fork")
+            await page.get_by_role("button", name="Start the fork").click()
+            await page.get_by_text("Is this change right?").wait_for()
+            fork = page.url.rpartition("/")[2]
+            await server.client.get_workflow_handle(fork).terminate()
 
+    assert fork != name and "Pad the hours as well." in str(model.requests[-1].json)
     assert (tmp_path / "change.patch").read_text() == result.patch
     run_git(repository, "apply", str(tmp_path / "change.patch"))
