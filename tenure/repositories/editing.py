@@ -39,6 +39,8 @@ _MIN_SIMILARITY: Final = 0.6
 """Similarity from which a line is shown as the one that may be meant; `return a + b` and `return a - b` have 0.92."""
 _NUMBERED: Final = re.compile(r"^ *\d+\|", re.MULTILINE)
 """Beginning of a line as this program shows it, such as `12|`."""
+# An end of a word, or a place behind a character of none, such as a bracket
+_WORD_END: Final = re.compile(r"\b|(?<=\W)")
 _SYNTAX_SECONDS: Final = 20.0
 _CHECK: Final = """
 import sys, warnings
@@ -238,8 +240,7 @@ def _replace(name: str, text: SourceText, replacement: Replacement) -> tuple[Sou
 
 def _find_words(text: str, part: str) -> list[int]:
     """Return the offsets of all occurrences that end with a word, as `value` does not in `value_of`."""
-    ends = re.compile(r"\b|(?<=\W)")  # an end of a word, or behind a character of none
-    return [start for start in _find_all(text, part) if ends.match(text, start + len(part))]
+    return [start for start in _find_all(text, part) if _WORD_END.match(text, start + len(part))]
 
 
 def _count_changed(before: Sequence[str], after: Sequence[str]) -> str:

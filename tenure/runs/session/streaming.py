@@ -3,7 +3,7 @@
 They are in the heartbeats of their activities, so the server knows them and no workflow is queried.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import UTC, datetime
 
 from temporalio.api.enums.v1 import PendingActivityState
@@ -30,12 +30,7 @@ async def read_streamed_answers(
     client: Client, members: Sequence[DescribeWorkflowExecutionResponse]
 ) -> tuple[StreamedAnswer, ...]:
     """Return the answers that the workflows of a run are receiving."""
-    answers = [
-        await _writing(client, activity)
-        for member in members
-        for activity in member.pending_activities
-        if activity.activity_type.name in _WORDS and _has_heartbeat(activity)
-    ]
+    answers = [await _writing(client, activity) for activity in _list_pending(members, _WORDS)]
     return tuple(writing for writing in answers if writing.tokens)
 
 
@@ -43,13 +38,19 @@ async def read_running_setups(
     client: Client, members: Sequence[DescribeWorkflowExecutionResponse]
 ) -> tuple[RunningSetup, ...]:
     """Return the set-ups that the workflows of a run are waiting for."""
-    setups = [
-        await _describe_setup(client, activity)
+    return tuple([await _describe_setup(client, activity) for activity in _list_pending(members, (_SETUP_ACTIVITY,))])
+
+
+def _list_pending(
+    members: Sequence[DescribeWorkflowExecutionResponse], names: Container[str]
+) -> list[PendingActivityInfo]:
+    """Return the pending activities with some names that have sent details."""
+    return [
+        activity
         for member in members
         for activity in member.pending_activities
-        if activity.activity_type.name == _SETUP_ACTIVITY and _has_heartbeat(activity)
+        if activity.activity_type.name in names and _has_heartbeat(activity)
     ]
-    return tuple(setups)
 
 
 async def _describe_setup(client: Client, activity: PendingActivityInfo) -> RunningSetup:

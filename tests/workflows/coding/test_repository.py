@@ -14,6 +14,7 @@ from tenure.contracts.coding.repositories import (
     CommandRequest,
     EditRequest,
     EnvironmentRequest,
+    ListRequest,
     ProjectRepairRequest,
     ProjectTestReport,
     ProjectTestRequest,
@@ -186,6 +187,19 @@ async def test_reading_and_commands_go_on_behind_a_failed_command(serving: Servi
     read = chat.asked[1][1]
     assert "ran grep" in read and "return 'wrong'" in read and "ran true" in read
     assert read.count("Not carried out") == 3 and "ran pytest" not in read
+
+
+async def test_a_large_repository_waits_for_no_map(serving: Serving) -> None:
+    """The first answer begins with a list of its files, since its index takes longer than the wait."""
+    few, many = MemoryRepository(), MemoryRepository()
+    many.files |= {f"lib/m{number}.py": "" for number in range(1_000)}
+    for repository in (few, many):
+        chat = script(in_turn(FIX, DONE))
+        async with serving(chat, MemoryKnowledge({}), ScriptedSandbox(), others=[repository]) as stage:
+            await (await stage.start(request())).result()
+
+    listed = [sum(isinstance(one, ListRequest) for one in repository.asked) for repository in (few, many)]
+    assert listed == [0, 1]
 
 
 async def test_only_checks_that_run_are_announced(serving: Serving) -> None:

@@ -56,7 +56,8 @@ class Pages:
         self.knowledge: Any = KnowledgeBase(str(folder / "knowledge"), WordVectors())
         self.fetcher = Fetcher(AddressGuard([web.allow]), policy=CrawlPolicy(min_interval=0))
         fetching = PageFetching(self.knowledge.pages, self.fetcher, timedelta(hours=24))
-        self.activities: Any = WebActivities(None, fetching)  # type: ignore[arg-type]
+        no_search: Any = None
+        self.activities: Any = WebActivities(no_search, fetching)
 
     def _show(self, request: Request) -> Reply:
         return self.reply
