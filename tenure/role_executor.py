@@ -212,8 +212,9 @@ async def _ask_with_fitting_evidence(
 ) -> O:
     """Ask with as much evidence as fits the model's context window and the budget.
 
-    Passages are dropped from the end: they are sorted best first, and the remaining ones keep the numbers that
-    citations refer to. One passage always remains, since a role without evidence would invent its answer.
+    Passages are dropped from the end, since the remaining ones keep the numbers that citations refer to: of a search
+    these are the weakest, of a dossier those of the documents behind the best ones. One passage always remains, since
+    a role without evidence would invent its answer.
     """
     while True:
         try:

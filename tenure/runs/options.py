@@ -95,7 +95,11 @@ class TurnOptions(Declaration):
 
     owner: Annotated[
         Name | None,
-        Option("Owner of the run; workers share their capacity fairly between owners.", "--owner", metavar="NAME"),
+        Option(
+            "Name under which workers share their capacity fairly; it separates no data, as TENURE_OWNER does.",
+            "--owner",
+            metavar="NAME",
+        ),
     ] = None
     priority: Annotated[
         int | None,

@@ -1,4 +1,4 @@
-"""The page of mechanisms names code and tests that exist."""
+"""The pages of mechanisms and of the architecture name code and tests that exist."""
 
 import re
 from pathlib import Path
@@ -27,3 +27,11 @@ def test_every_mechanism_has_its_code_and_its_test() -> None:
 def defines(source: str, name: str) -> bool:
     """Return whether a module defines a function, a class or a constant; an empty name stands for the module."""
     return not name or bool(re.search(rf"^(?:(?:async )?def|class) {name}\b|^{name}(?::| =)", source, re.MULTILINE))
+
+
+def test_names_of_the_architecture_exist() -> None:
+    """Every `path::name` that the page of the architecture points to is defined."""
+    names = re.findall(r"`([\w/]+\.py)::(\w+)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+
+    assert len(names) > 80
+    assert not [f"{path}::{name}" for path, name in names if not defines((ROOT / path).read_text("utf-8"), name)]

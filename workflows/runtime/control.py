@@ -93,7 +93,7 @@ class ControllableWorkflow:
         """React to a new control state; overridden by the run, which displays it."""
 
     async def add_feedback(self, feedback: Feedback) -> None:
-        """Store feedback once and within the limits of a run; workflows with children also forward it."""
+        """Store feedback once and within the limits of a run; a parent of readers of feedback also forwards it."""
         if reason := find_feedback_excess(self.feedback_items, feedback.text):
             workflow.logger.warning("dropped feedback to %s: %s", workflow.info().workflow_id, reason)
         elif feedback not in self.feedback_items:
