@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from tenure.algorithms.injection.detection import contains_instructions
+from tenure.algorithms.retrieval.document_versions import find_version, is_retired
 from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.writing.paragraphs import split_long_paragraphs
@@ -257,6 +258,8 @@ class CitationNumbering:
             title=record.title or record.uri,
             author=record.author,
             published=record.published,
+            version=find_version(record.uri),
+            retired=is_retired(record.uri, record.title, record.text),
             accessed=record.accessed,
             derived=record.derived,
         )

@@ -238,7 +238,7 @@ def test_an_index_is_named_by_its_folder() -> None:
     ("uri", "version"),
     [
         ("/docs/3.13/priority.md", ' version="3.13"'),
-        ("https://mq.example/v2/1.4.x/page", ' version="1.4.x"'),
+        ("https://mq.example/v2/1.4.x/page", ' version="1.4"'),
         ("/versioned_docs/version-4.1/priority.md", ' version="4.1"'),
         ("/docs/3/v4.md", ""),
     ],
@@ -248,6 +248,14 @@ def test_the_version_of_a_document_is_that_of_its_folder(uri: str, version: str)
     name = uri.rpartition("/")[2]
 
     assert f'file="{name}"{version}>' in mark_documents([replace(FIRST, uri=uri)])
+
+
+def test_a_retired_passage_is_marked() -> None:
+    """A passage of a document that calls itself retired is marked in every prompt."""
+    retired = replace(FIRST, is_retired=True)
+
+    assert all(' retired="yes"' in render([retired]) for render in (mark_documents, mark_passages))
+    assert not any("retired" in render([FIRST]) for render in (mark_documents, mark_passages))
 
 
 @given(st.lists(st.sampled_from([FIRST, SECOND, THIRD, passage("Other.", "cheese")]), max_size=6), st.integers(0, 6))

@@ -43,6 +43,8 @@ class Passage:
     """Normalised relevance to the query."""
     published: str = ""
     """Date of the source as year, year-month or full date; empty if unknown."""
+    is_retired: bool = False
+    """Whether the source or the section calls itself deprecated or retired."""
 
     @property
     def headings(self) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ FILTER_FIELDS: Final[Mapping[str, FilterFieldType]] = {
     "published": "date",
     "kind": "text",
     "suffix": "text",
+    "version": "text",
+    "retired": "text",
     "ordinal": "number",
 }
 """Fields that searches can filter by."""

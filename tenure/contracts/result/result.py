@@ -40,6 +40,10 @@ class SourceEntry(Contract):
     """Author, if known."""
     published: str = ""
     """Publication date, if known."""
+    version: str = ""
+    """Version that its path names; empty if it names none."""
+    retired: bool = False
+    """Whether it calls itself deprecated or retired, by its path, its title or a notice at its beginning."""
     accessed: str
     """Time of reading, ISO 8601 in UTC."""
     suspicious: bool = False

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
+from tenure.algorithms.retrieval.document_versions import find_version, has_retired_heading, is_retired
 from tenure.algorithms.text.dates import normalize_date
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.knowledge.embeddings.cache import EmbeddingCache, build_vector_column
@@ -45,6 +46,7 @@ class _Origin(NamedTuple):
     file: ParsedFile
     published: str
     suffix: str
+    is_retired: bool
 
 
 _ChunksById = dict[ChunkId, tuple[_Origin, ParsedChunk]]
@@ -140,8 +142,14 @@ class WriteBatch:
         return pa.Table.from_pylist(rows, schema=SOURCES_SCHEMA)
 
     def _build_origin(self, file: ParsedFile) -> _Origin:
-        published = normalize_date(file.document.published)
-        return _Origin(make_source_id(self._corpus, file.path), file, published, _parse_suffix(file.path))
+        document = file.document
+        return _Origin(
+            make_source_id(self._corpus, file.path),
+            file,
+            normalize_date(document.published),
+            _parse_suffix(file.path),
+            is_retired(file.path, document.title, document.text),
+        )
 
     def _build_chunk_rows(self, chunks: _ChunksById, vectors: pa.FixedSizeListArray) -> pa.Table:
         schema = build_chunk_schema(self._model.dimensions)
@@ -168,6 +176,8 @@ class WriteBatch:
             "author": file.document.author,
             "published": origin.published,
             "suffix": origin.suffix,
+            "version": find_version(file.path, chunk.heading_path),
+            "retired": "yes" if origin.is_retired or has_retired_heading(chunk.heading_path) else "no",
         }
 
 

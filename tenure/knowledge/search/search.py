@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tenure.algorithms.retrieval.document_versions import DocumentPart, find_outdated
 from tenure.algorithms.retrieval.rrf import fuse_rankings
 from tenure.algorithms.retrieval.score_fusion import REFERENCE_RANK, blend_scores
 from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
@@ -41,6 +42,8 @@ MAX_QUERY_CHARACTERS = 20_000
 """Maximum length of a query; equal to the maximum length of a question."""
 MIN_TITLE_SHARE = 0.3
 """Share of candidates that name the title of their document, from which an adaptive search follows links."""
+OUTDATED_SHARE = 0.5
+"""Share of its score that an outdated result loses."""
 _MAX_SEEDS = 10
 _HYBRID_WEIGHT = 0.02
 """Weight of the hybrid score relative to the score of the graph walk."""
@@ -48,7 +51,7 @@ _DEPTH_PER_RESULT = 5  # With the default of 12 results this is less than the 10
 _MAX_DEPTH = 1000
 _MIN_COMPUTED_VECTORS = 64
 """Missing vectors that a retriever computes on demand; more only if more passages are requested."""
-_COLUMNS = ["id", "source_id", "corpus", "vector"]
+_COLUMNS = ["id", "source_id", "corpus", "uri", "retired", "vector"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class _Hit:
     corpus: str
     is_computed: bool
     """Whether its vector was missing and computed on demand."""
+    uri: str
+    is_retired: bool
     score: float
 
 
@@ -94,8 +99,9 @@ def search(
         depth = min(_MAX_DEPTH, depth * 2)
     retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1)
     ranking = _STRATEGIES[request.mode](retrievers)
-    order = sorted(ranking.hits.values(), key=lambda hit: (-ranking.scores[hit.chunk], -hit.similarity, hit.chunk))
-    first = {hit.chunk: ranking.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
+    scores = _lower_outdated(request.query, ranking)
+    order = sorted(ranking.hits.values(), key=lambda hit: (-scores[hit.chunk], -hit.similarity, hit.chunk))
+    first = {hit.chunk: scores[hit.chunk] for hit in order[: request.rerank.candidates]}
     reranked = reranker.rerank(store, chunks, request.query, request.rerank, first) if request.rerank.is_enabled else {}
     hits = {hit.chunk: hit for hit in order}
     results = list(_limit_results((hits[chunk] for chunk in dict.fromkeys([*reranked, *hits])), request))
@@ -105,7 +111,7 @@ def search(
             PassageRef(
                 chunk=ChunkId(hit.chunk),
                 source=SourceId(hit.source),
-                score=ranking.scores[hit.chunk],
+                score=scores[hit.chunk],
                 relevance=max(
                     overlaps.get(hit.chunk, -1.0),
                     calibration.normalize_relevance(hit.similarity, baselines[hit.corpus]),
@@ -119,6 +125,16 @@ def search(
         embedded_share=share,
         lacks_links=ranking.lacks_links,
     )
+
+
+def _lower_outdated(query: str, ranking: _Ranking) -> dict[str, float]:
+    """Return the scores, lower for what is retired and for older versions of a manual."""
+    hits = list(ranking.hits.values())
+    outdated = find_outdated(query, [DocumentPart(hit.uri, hit.is_retired) for hit in hits])
+    return {
+        hit.chunk: ranking.scores[hit.chunk] - is_outdated * OUTDATED_SHARE * abs(ranking.scores[hit.chunk])
+        for hit, is_outdated in zip(hits, outdated, strict=True)
+    }
 
 
 def _measure_overlaps(store: Store, chunks: ChunkVectors, query: str, ids: list[str]) -> dict[str, float]:
@@ -226,10 +242,10 @@ class Retrievers:
         """Return the hits of rows; the score is the column `score`, or the cosine."""
         similar = (self.chunks.load_vectors(rows) @ self.vector).tolist()
         computed = pc.is_null(rows["vector"]).to_pylist()
-        chunks, sources, corpora = (rows[name].to_pylist() for name in ("id", "source_id", "corpus"))
-        return list(
-            map(_Hit, chunks, sources, similar, corpora, computed, rows[score].to_pylist() if score else similar)
-        )
+        chunks, sources, corpora, uris = (rows[name].to_pylist() for name in ("id", "source_id", "corpus", "uri"))
+        retired = pc.equal(rows["retired"], "yes").to_pylist()
+        scores = rows[score].to_pylist() if score else similar
+        return list(map(_Hit, chunks, sources, similar, corpora, computed, uris, retired, scores))
 
     def _drop_unaffordable(self, rows: pa.Table) -> pa.Table:
         """Drop rows without a vector beyond the number of vectors that may be computed on demand."""

@@ -225,7 +225,19 @@ def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> 
         UnknownChunk: a chunk is not stored.
         CorruptTable: the text of a chunk is not the one that was stored.
     """
-    columns = ["id", "source_id", "title", "uri", "heading_path", "text", "start", "end", "kind", "published"]
+    columns = [
+        "id",
+        "source_id",
+        "title",
+        "uri",
+        "heading_path",
+        "text",
+        "start",
+        "end",
+        "kind",
+        "published",
+        "retired",
+    ]
     distinct = list(dict.fromkeys(ref.chunk for ref in refs))
     table = build_chunk_table_name(dimensions)
     rows = {row["id"]: row for row in store.read_rows_in(table, columns, "id", distinct).to_pylist()}
@@ -244,6 +256,7 @@ def _to_passage(row: dict[str, Any], ref: PassageRef) -> Passage:
         source=SourceId(row["source_id"]),
         heading_path=tuple(row["heading_path"]),
         relevance=ref.relevance,
+        is_retired=row["retired"] == "yes",
         **{name: row[name] for name in names},
     )
 

@@ -41,7 +41,7 @@ class FilterColumn(NamedTuple):
 
 
 _COLUMN_NAMES: Final = {"source": "source_id"}
-_LOW_CARDINALITY: Final = ("kind", "suffix")
+_LOW_CARDINALITY: Final = ("kind", "suffix", "retired")
 
 FILTER_COLUMNS: Final = {
     name: FilterColumn(_COLUMN_NAMES.get(name, name), kind, is_low_cardinality=name in _LOW_CARDINALITY)
@@ -388,6 +388,8 @@ def build_chunk_schema(dimensions: int) -> pa.Schema:
             pa.field("author", pa.string(), nullable=False),
             pa.field("published", pa.string(), nullable=False),  # ISO 8601; empty if unknown
             pa.field("suffix", pa.string(), nullable=False),  # of the file name, in lower case, with the dot
+            pa.field("version", pa.string(), nullable=False),  # that a heading or a folder names; empty for none
+            pa.field("retired", pa.string(), nullable=False),  # "yes" if the document or the section says so, or "no"
         ]
     )
 

@@ -22,6 +22,7 @@ from tenure.report.layout.marks import (
     STATUS_WORDS,
     CitationMarks,
     describe_excerpt,
+    describe_state,
     describe_status,
     list_sources,
     needs_source,
@@ -156,11 +157,16 @@ class ClaimLayout:
                     label=self._marks.label(source),
                     after=self._marks.closing if n == last else self._marks.between,
                     source=source,
-                    title=flatten(self._sources[source].title) if source in self._sources else "",
+                    title=self._describe_source(source),
                     quotes=used,
                 )
             )
         return tuple(marks)
+
+    def _describe_source(self, number: int) -> str:
+        """Return the title of a source, and what says that it may not hold today."""
+        source = self._sources.get(number)
+        return ", ".join(filter(None, (flatten(source.title), describe_state(source)))) if source else ""
 
     def _quote(self, citation: ResultCitation, verdict: str = "") -> QuoteContext:
         uri = self._sources[citation.source].uri if citation.source in self._sources else ""
@@ -182,7 +188,10 @@ class ClaimLayout:
         marks = self._mark([(source, (self._choose_quote(source, claims),)) for source in list_sources(block)])
         citation = CitationNode(describe_excerpt(block), "unverified", marks, lacks_source=not marks)
         blocks = (node for group in group_excerpt(claims) for node in _set_group(group))
-        return QuoteNode(tuple(blocks), make_line(TextSpan(format_excerpt_place(claims), "quiet"), citation))
+        sources = [self._sources[mark.source] for mark in marks if mark.source in self._sources]
+        states = (text for source in sources for text in (flatten(source.published), describe_state(source)))
+        place = ", ".join(filter(None, (format_excerpt_place(claims), *states)))
+        return QuoteNode(tuple(blocks), make_line(TextSpan(place, "quiet"), citation))
 
     def _choose_quote(self, source: int, claims: Sequence[ResultClaim]) -> QuoteContext:
         """Return the quote of an excerpt, its first answering sentence, with the place of the whole excerpt."""

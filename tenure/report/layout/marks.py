@@ -135,3 +135,8 @@ def describe_status(cited: CitedClaim, expected: ClaimKind = "fact", *, marks_ta
     status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
     kind = INFERENCE if claim.kind == "inference" != expected else ""
     return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted and marks_taint else "")))
+
+
+def describe_state(source: SourceEntry) -> str:
+    """Return the version of a source and whether it calls itself retired; empty if neither is known."""
+    return ", ".join(filter(None, (f"version {source.version}" if source.version else "", "retired" * source.retired)))

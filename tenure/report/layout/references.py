@@ -11,7 +11,7 @@ from pathlib import PurePath
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.result.result import SourceEntry
-from tenure.report.layout.marks import CitationMarks
+from tenure.report.layout.marks import CitationMarks, describe_state
 from tenure.report.layout.text import format_words, make_code, make_line
 from tenure.report.layout.tree import (
     AnchorNode,
@@ -45,7 +45,8 @@ def describe_source(source: SourceEntry, base: PurePath | None) -> Line:
     title, address = format_words(source.title), make_address(source.uri, base)
     if is_personal(source.uri):
         return make_line(title, ", ", address, ".")
-    origin = ", ".join(flatten(part) for part in (source.author, source.published) if part.strip())
+    details = (source.author, source.published, describe_state(source))
+    origin = ", ".join(flatten(part) for part in details if part.strip())
     return make_line(
         title,
         f", {origin}, " if origin else ", ",

@@ -91,7 +91,8 @@ The answer to the part's question first, then what it rests on, how it works, wh
 form by the content: paragraphs of at most 90 words; lists of short items; a table where several things are compared by
 the same criteria; `### sub-headings` only in long sections; code in a fence with its marks after the language, as
 “```yaml [3, 7]”. A rule that several things share is stated once. If passages disagree, say so and cite both sides;
-if they differ by version or date, name it, and separate the current state from earlier ones.
+if they differ by version or date, name it, and separate the current state from earlier ones. A passage marked as
+retired describes what its authors have given up: a sentence that rests on it says so.
 If the question asks what to do, one complete configuration, example or procedure.
 
 ## {CLOSING_HEADING}

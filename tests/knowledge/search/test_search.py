@@ -190,3 +190,24 @@ def test_vectors_of_another_model_are_rejected(address: str) -> None:
 
     with pytest.raises(EmbeddingModelMismatch, match=r"'words'.*'other words'"):
         other.retrieval.search(SearchRequest(query="bees", corpora=("c",)))
+
+
+def test_the_current_page_precedes_those_of_older_versions_and_retired_ones(tmp_path: Path) -> None:
+    """Of equal pages the newest version comes first and a retired one later, unless the query asks for another one."""
+    for folder in ("v3.4", "v3.5", "legacy"):
+        (tmp_path / "docs" / folder).mkdir(parents=True)
+        text = f"# Salt\n\nSalt keeps bacteria from growing in {folder}.\n"
+        (tmp_path / "docs" / folder / "salt.md").write_text(text, encoding="utf-8")
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
+
+    def list_folders(query: str) -> list[str]:
+        found = knowledge.retrieval.search(SearchRequest(query=query, corpora=("c",))).passages
+        return [Path(passage.uri).parent.name for passage in knowledge.corpora.load_passages(found)]
+
+    assert list_folders("What does salt keep from growing?")[0] == "v3.5"
+    assert list_folders("What does salt keep from growing in 3.4?")[0] == "v3.4"
+    assert list_folders("What does legacy salt keep from growing?")[0] == "legacy"
+    found = knowledge.retrieval.search(SearchRequest(query="Salt?", corpora=("c",))).passages
+    passages = knowledge.corpora.load_passages(found)
+    assert {Path(passage.uri).parent.name for passage in passages if passage.is_retired} == {"legacy"}

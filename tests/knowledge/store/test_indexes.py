@@ -38,7 +38,7 @@ def chunks(rows: int) -> pa.Table:
     """Return chunks with random unit vectors and distinct words."""
     vectors = np.random.default_rng(7).standard_normal((rows, 32)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    texts = ("source_id", "corpus", "title", "uri", "kind", "text", "author", "published", "suffix")
+    texts = "source_id corpus title uri kind text author published suffix version retired".split()
     columns: dict[str, object] = {name: ["c"] * rows for name in texts}
     columns |= {"id": [f"i{n}" for n in range(rows)], "search_text": [f"word{n}" for n in range(rows)]}
     columns |= {"ordinal": range(rows), "start": [0] * rows, "end": [1] * rows, "heading_path": [[]] * rows}

@@ -45,6 +45,13 @@ def test_a_suspicious_source_is_named_as_such() -> None:
     assert "contains words like instructions to language models" in words(render_pdf(result))
 
 
+def test_a_retired_source_is_named_as_such() -> None:
+    """The reference of a source names its version and that it calls itself retired."""
+    source = SourceEntry(n=1, id=SourceId("a"), uri="a.md", title="A", accessed="2026", version="3.4", retired=True)
+
+    assert write_line(describe_source(source, None)) == "*A*, version 3.4, retired, `a.md`, read 2026."
+
+
 def test_words_that_several_quotes_share_are_quoted_once() -> None:
     """Quotes that overlap or contain each other are one, with all parts that use them; neighbours stay apart."""
 

@@ -105,7 +105,10 @@ def _extract_main_text(tree: HtmlElement) -> Document:
     if not isinstance(page, trafilatura.settings.Document):
         return Document(title=_find_title(tree), text="", kind="prose")
     parsed = parse_markdown(page.text or "")
-    title = page.title or parsed.title or _find_title(tree)
+    tab = _find_title(tree)
+    headings = [title for title in (page.title, parsed.title) if title]
+    # The first heading may be that of a search box; the title of the tab contains the right one.
+    title = next((heading for heading in headings if heading in tab), next(iter(headings), tab))
     return replace(parsed, title=title, author=page.author or "", published=page.date or "")
 
 

@@ -68,6 +68,16 @@ def test_the_metadata_of_a_page_is_parsed() -> None:
     assert "Hidden" not in page.document.text
 
 
+def test_the_title_is_the_heading_that_the_tab_names() -> None:
+    """The heading of a search box is not the title of a page whose tab names another heading."""
+    box = '<div class="results"><h1 class="title">No results</h1></div>'
+    text = "Standby servers take over when the active one stops, and read its store."
+    main = f"<main><h1>Failover</h1><p>{text}</p><p>{text}</p></main>"
+    page = f"<title>Failover · Queue</title><body>{main}<aside>{box}</aside></body>"
+
+    assert parse_html(page).title == "Failover"
+
+
 @pytest.mark.parametrize(
     ("href", "address"),
     [
