@@ -32,7 +32,7 @@ import typst
 from lxml import etree
 from PIL import Image, ImageFilter
 
-from tenure.report.citations import MIN_WORD_CONFIDENCE
+from tenure.report.citation_numbering import MIN_WORD_CONFIDENCE
 from tenure.sources.parsers import recognition
 from tenure.sources.parsers.formats.picture import load_pixels
 

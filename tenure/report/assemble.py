@@ -25,7 +25,7 @@ from tenure.contracts.result.result import (
     SourceEntry,
     Synthesis,
 )
-from tenure.report.citations import CitationNumbering, ReportSource
+from tenure.report.citation_numbering import CitationNumbering, ReportSource
 from tenure.report.layout.claims import ClaimLayout
 from tenure.report.layout.program import build_program_result
 from tenure.report.layout.synthesis import COMPARISON, NOT_KNOWN, WHAT_FOLLOWS

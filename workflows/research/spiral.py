@@ -15,8 +15,8 @@ from workflows.research.cycle_phases.analyze import (
     PassageGroups,
     analyze,
     collect_known_passages,
-    extend_dossier,
     merge_groups,
+    offer_passages,
     request_topic_names,
 )
 from workflows.research.cycle_phases.decide import stop_reason
@@ -78,7 +78,7 @@ class SpiralWorkflow(ControllableWorkflow):
         while not (reason := stop_reason(loop)):
             loop.update(cycle=loop.state.cycle + 1)
             loop.apply_pending_outline()
-            await extend_dossier(loop)
+            await offer_passages(loop)
             candidates = await self._plan_and_act()
             if (loop.end_reason or self.is_finishing) and not self._has_searched():
                 # A plan to finish is no cycle: nothing was found, so there is nothing to analyze or to fork from.
