@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from tenure.algorithms.claims.citations import cite_span
 from tenure.algorithms.claims.contradictions import detect_contradiction, find_periods
+from tenure.algorithms.retrieval.document_versions import find_version
 from tenure.algorithms.text.details import extract_numbers
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence
 from tenure.algorithms.text.passage import Encoder, Passage
@@ -54,8 +55,9 @@ class _Statement:
 def find_disputable_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: int = MAX_PAIRS) -> list[ClaimPair]:
     """Return pairs of claims on the same subject that may contradict each other, most similar first.
 
-    Both may be of one source, but not of one passage, and not of different times or versions. Claims of one source or
-    in nearly the same words are paired only if they differ by a number, a negation or an antonym.
+    Both may be of one source, but not of one passage, and not of different times or versions, such as a manual and a
+    retired one. Claims of one source or in nearly the same words are paired only if they differ by a number, a negation
+    or an antonym.
     """
     statements = list(_extract_statements(passages))
     candidates = _find_candidates(statements, max_pairs)
@@ -98,7 +100,9 @@ _TABLE_DESCRIPTION = re.compile(r"The (?:column .{1,200} of the )?table \S+ (?:h
 def _may_contradict(a: "_Statement", b: "_Statement") -> bool:
     # Descriptions of columns have the same words and different numbers, and each is about another column.
     is_generated = all(_TABLE_DESCRIPTION.match(statement.passage.text) for statement in (a, b))
-    has_other_period = a.periods and b.periods and not a.periods & b.periods
+    has_other_period = (a.periods and b.periods and not a.periods & b.periods) or (
+        a.passage.is_retired != b.passage.is_retired
+    )
     are_items = a.is_item and b.is_item and a.passage.source == b.passage.source
     if a.passage.chunk == b.passage.chunk or is_generated or has_other_period or are_items:
         return False
@@ -120,9 +124,10 @@ def _have_opposites(a: str, b: str) -> bool:
 def _extract_statements(passages: Sequence[Passage]) -> Iterator[_Statement]:
     seen: set[tuple[str, str]] = set()
     for passage in passages:
-        # The times and versions in the nearest heading that names any, or in the title or the file name.
+        # The times and versions in the nearest heading that names any, or in the title, the file name or the folder.
         names = (*reversed(passage.headings), passage.title, passage.uri.rpartition("/")[2])
-        periods = next(filter(None, map(find_periods, names)), frozenset())
+        version = find_version(passage.uri)
+        periods = next(filter(None, map(find_periods, names)), frozenset([version] if version else ()))
         for sentence in split_sentences(passage.text) if passage.kind == "prose" else ():
             periods = find_periods(sentence.text) or periods
             key = (passage.source, normalize_sentence(sentence.text))

@@ -100,6 +100,16 @@ def test_statements_of_other_times_and_versions_are_not_disputable() -> None:
     assert find_disputable_pairs([replace(one, heading_path=("PEP 8",)) for one in headed], encode)
 
 
+def test_pages_of_other_versions_and_retired_ones_are_not_disputable() -> None:
+    """A manual of another version, or one that is retired, may state another value."""
+    old, new = (replace(passage(text, text), uri=f"docs/{n}/bread.md") for n, text in (("1.0", RISES), ("2.0", LONGER)))
+    same = replace(old, uri="docs/2.0/dough.md")
+
+    assert find_disputable_pairs([old, new], encode) == []
+    assert find_disputable_pairs([same, new], encode)
+    assert find_disputable_pairs([replace(same, is_retired=True), new], encode) == []
+
+
 def test_short_statements_are_paired() -> None:
     """A statement of few words needs no third shared word, and "No" may begin a statement."""
     for a, b in (
