@@ -13,6 +13,7 @@ from tenure.contracts.evidence.corpora import (
     QuestionEmbedRequest,
 )
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.evidence.recognition import PagePlace
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebReport, WebScope
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.knowledge.embeddings.backfill import EmbeddingBackfill
@@ -34,7 +35,7 @@ from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
 from tenure.settings.knowledge import KnowledgeSettings
 from tenure.sources.document.document import Document, Unreadable
-from tenure.sources.parsers.reader_process import PageTask, ParsedPage, UnreadableFile
+from tenure.sources.parsers.reader_process import DrawnPage, PageTask, ParsedPage, PictureTask, UnreadableFile
 
 PAGE_READERS = 2
 """Processes that parse web pages. They are kept, because starting one takes half a second."""
@@ -107,6 +108,28 @@ class Corpora:
         return WebPageIngestion(
             self._store, writer, self._page_readers, self._settings.domain_authority, request, report
         ).run()
+
+    def draw_page(self, source: SourceRecord, start: int, end: int) -> bytes:
+        """Return a WebP image of the page of a part of a source, with its words marked as far as they are on that page.
+
+        Raises:
+            Unreadable: the file has changed, cannot be opened, or has no such page.
+        """
+        page = source.find_page(start) or 1
+        first, *following = list(source.pages or (0,))[page - 1 :]
+        last = following[0] if following else len(source.text)
+        place = PagePlace(
+            page,
+            source.text[start : min(end, last)],
+            (start - first) / max(1, last - first),
+            tuple(word for word in source.find_words(start, end) if word.page in (0, page)),
+        )
+        task = PictureTask(source.uri, source.content_hash, source.size, place)
+        (outcome,) = self._page_readers.read_all([task], lambda: None)
+        if isinstance(outcome, UnreadableFile):
+            raise Unreadable(outcome.reason)
+        assert isinstance(outcome, DrawnPage)
+        return outcome.image
 
     def read_page_text(self, url: str) -> Document:
         """Return the text of a page in the page cache, which becomes no source.

@@ -1,12 +1,18 @@
 """Read passages and parts of sources for readers, with the text around them."""
 
+import base64
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
+from tenure.knowledge.store.catalogue import SourceRecord
+from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.registry import find_format
 
 if TYPE_CHECKING:
     from tenure.knowledge.corpora import Corpora
-
+_DRAWN = ("parse_pdf", "parse_picture")
+"""Parsers of the files whose pages can be drawn."""
 MAX_TEXT_CHARS = 700  # A chunk of 200 tokens has about as many.
 
 MAX_RANGE_CHARS = 4_000
@@ -38,6 +44,7 @@ def _cut(corpora: "Corpora", part: TextRange) -> list[StoredPassage]:
     if source is None or not part.start < part.end <= len(source.text):
         return []
     end = min(part.end, part.start + MAX_RANGE_CHARS)
+    picture, no_picture = _draw(corpora, source, part.start, end) if part.with_picture else (b"", "")
     return [
         StoredPassage(
             source=part.source,
@@ -47,5 +54,17 @@ def _cut(corpora: "Corpora", part: TextRange) -> list[StoredPassage]:
             before=source.text[max(0, part.start - CONTEXT_CHARS) : part.start],
             after=source.text[end : end + CONTEXT_CHARS],
             page=source.find_page(part.start),
+            picture=base64.b64encode(picture).decode(),
+            no_picture=no_picture,
         )
     ]
+
+
+def _draw(corpora: "Corpora", source: SourceRecord, start: int, end: int) -> tuple[bytes, str]:
+    """Return the picture of the page of a quote, or the reason why there is none; neither for a file without pages."""
+    format = find_format(PurePath(source.uri).suffix.lower())
+    is_drawable = format is not None and format.parser in _DRAWN and "://" not in source.uri
+    try:
+        return (corpora.draw_page(source, start, end), "") if is_drawable else (b"", "")
+    except Unreadable as error:
+        return b"", error.reason

@@ -184,8 +184,10 @@ class Service(Session):
         request = CorpusRequest(action="read", passages=chosen)
         return (await run_corpus_workflow(self, request)).passages if chosen else ()
 
-    async def read_source(self, run: str, number: int, part: SourceRange) -> StoredPassage:
-        """Return a part of a source of a report, with the text around it.
+    async def read_source(
+        self, run: str, number: int, part: SourceRange, *, with_picture: bool = False
+    ) -> StoredPassage:
+        """Return a part of a source of a report, with the text around it and, if requested, a picture of its page.
 
         Raises:
             InvalidRequest: the report has no such source, or the part is not stored.
@@ -194,7 +196,7 @@ class Service(Session):
         source = next((entry for entry in result.sources if entry.n == number), None)
         if source is None or part.start >= part.end:
             raise InvalidRequest(f"the report has no source {number} with the characters {part.start} to {part.end}")
-        text_range = TextRange(source=source.id, start=part.start, end=part.end)
+        text_range = TextRange(source=source.id, start=part.start, end=part.end, with_picture=with_picture)
         passages = (await run_corpus_workflow(self, CorpusRequest(action="read", range=text_range))).passages
         if not passages:
             raise InvalidRequest(f"source {number} is no longer stored, or has changed since the report was written")

@@ -176,7 +176,7 @@ async def _show_report(service: Service, request: Request) -> Response:
 async def _show_source(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
     part = validate_request(SourceRange, dict(request.query_params))
-    passage = await service.read_source(run_id, request.path_params["number"], part)
+    passage = await service.read_source(run_id, request.path_params["number"], part, with_picture=True)
     return _render("source.html.jinja", run_id=run_id, passage=passage)
 
 

@@ -31,10 +31,11 @@ MAX_BODY_BYTES = 1_000_000
 """Maximum size of a request."""
 
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""Only this server's own script and style sheet are applied, and forms and requests reach only this server."""
+"""Only this server's own script and style sheet are applied, and forms and requests reach only this server; a page
+contains the pictures of its sources."""
 
 HEADERS = (
     *SECURITY_HEADERS,

@@ -1,13 +1,16 @@
 """Test the reading of passages and parts of sources for readers."""
 
+import base64
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence.corpora import CorpusRequest, TextRange
-from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.evidence.corpora import CorpusRequest, IngestRequest, StoredPassage, TextRange
+from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.corpora import Corpora
 from tenure.knowledge.excerpts import (
     CONTEXT_CHARS,
@@ -16,6 +19,8 @@ from tenure.knowledge.excerpts import (
     read_stored_passages,
 )
 from tenure.knowledge.store.catalogue import SourceRecord
+from tests.knowledge.word_vectors import WordVectors
+from tests.sources.pdfs import make_pdf
 
 BOOK = SourceId("book")
 LONG = "a" * 10_000 + "b" * 10_000
@@ -55,6 +60,30 @@ def test_long_texts_are_cut() -> None:
 
     assert (len(passage.text), passage.chunk) == (MAX_TEXT_CHARS, "c")
     assert (len(part.text), len(part.before), len(part.after)) == (MAX_RANGE_CHARS, 0, CONTEXT_CHARS)
+
+
+def test_the_page_of_a_part_is_drawn_as_long_as_the_file_is_the_one_that_was_read(tmp_path: Path) -> None:
+    """A page of a PDF is a picture on request; a changed file has a reason, and a file without pages neither."""
+    (tmp_path / "docs").mkdir()
+    file = tmp_path / "docs" / "bread.pdf"
+    file.write_bytes(make_pdf([["Rye needs six hours."], ["Wheat needs two hours."]]))
+    (tmp_path / "docs" / "bread.md").write_text("Spelt needs four hours.", encoding="utf-8")
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
+
+    def read(words: str) -> StoredPassage:
+        found = knowledge.retrieval.search(SearchRequest(query=words, corpora=("c",), k=1)).passages
+        (source,) = knowledge.corpora.load_sources([found[0].source]).values()
+        start = source.text.index(words)
+        part = TextRange(source=source.id, start=start, end=start + len(words), with_picture=True)
+        return read_stored_passages(knowledge.corpora, CorpusRequest(action="read", range=part))[0]
+
+    drawn = read("Wheat needs two hours.")
+    assert (drawn.page, drawn.no_picture, base64.b64decode(drawn.picture)[8:12]) == (2, "", b"WEBP")
+    assert (read("Spelt needs four hours.").picture, read("Spelt needs four hours.").no_picture) == ("", "")
+    file.write_bytes(make_pdf([["Rye needs six hours."], ["Wheat needs nine hours."]]))
+    changed = read("Wheat needs two hours.")
+    assert (changed.picture, changed.no_picture) == ("", "has changed since it was read")
 
 
 @pytest.mark.parametrize(("source", "start", "end"), [("lost", 0, 5), ("book", 5, 5), ("book", 0, len(LONG) + 1)])

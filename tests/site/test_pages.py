@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tenure.contracts.base import RunId
-from tenure.contracts.evidence.corpora import IngestProgress
+from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.evidence.corpora import IngestProgress, StoredPassage
 from tenure.contracts.result.ask import AskReply
 from tenure.report.assemble import assemble_result
 from tenure.runs.messages import RunConversation, RunDetails
@@ -71,3 +71,18 @@ def test_a_question_that_only_a_change_could_answer_gets_no_advice_to_search() -
 
     assert [b"or search again" in page for page in pages] == [True, False]
     assert b"use the words of its report or its files" in pages[1]
+
+
+def test_a_source_shows_its_page_or_why_not() -> None:
+    """The picture of the page is shown with words for those who do not see it, or else the reason in a sentence."""
+    passage = StoredPassage(source=SourceId("a"), title="Bread", uri="/a.pdf", text="rye", page=2, picture="UklGRg==")
+    changed = passage.model_copy(update={"picture": "", "no_picture": "has changed since it was read"})
+    shown, missing, text = (
+        bytes(_render("source.html.jinja", run_id="one", passage=one).body).decode()
+        for one in (passage, changed, passage.model_copy(update={"picture": ""}))
+    )
+
+    assert 'src="data:image/webp;base64,UklGRg==" alt="Page 2 of Bread with the quoted words marked"' in shown
+    assert "The page is not shown: the file has changed since it was read." in missing
+    assert "<img" not in missing + text and "not shown" not in text
+    assert all("<mark>rye</mark>" in page for page in (shown, missing, text))

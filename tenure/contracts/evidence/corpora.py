@@ -204,6 +204,8 @@ class TextRange(Contract):
     """Offset of the first character."""
     end: int = Field(gt=0)
     """Offset after the last character."""
+    with_picture: bool = False
+    """Whether a picture of its page is drawn, if the file has pages that can be drawn."""
 
 
 class StoredPassage(Contract):
@@ -221,6 +223,10 @@ class StoredPassage(Contract):
     after: str = ""
     page: int | None = None
     """Page on which it starts, from 1; None for a source without pages."""
+    picture: str = ""
+    """Page with the text marked, a WebP image in Base64; empty unless requested, or with a reason in `no_picture`."""
+    no_picture: str = ""
+    """Reason for a requested picture that could not be drawn, which completes the sentence "the file …"."""
 
 
 class CorpusRequest(Contract):

@@ -1,4 +1,4 @@
-"""Define the words that are recognized in pictures."""
+"""Define the words that are recognized in pictures, and the places of quotes on pages."""
 
 from typing import NamedTuple
 
@@ -17,3 +17,15 @@ class RecognizedWord(NamedTuple):
     bottom: float
     confidence: float
     """Confidence of the model, from 0 to 1."""
+
+
+class PagePlace(NamedTuple):
+    """Place of a quote on a page."""
+
+    page: int
+    """Page, from 1."""
+    quote: str
+    share: float
+    """Share of the text of the page that precedes the quote, by which equal words are distinguished."""
+    words: tuple[RecognizedWord, ...] = ()
+    """Recognized words of the quote on the page; empty for a page with a text layer."""

@@ -58,6 +58,10 @@ class SourceRecord:
     """Recognized words in reading order; empty for a source that is text."""
     derived: bool = False
     """Whether a run created the source: output of a program, a query or a tool."""
+    content_hash: str = ""
+    """Hash of the bytes of its file."""
+    size: int = 0
+    """Size of its file in bytes."""
 
     def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
         """Return the recognized words between two offsets, with those that lie there in part."""
@@ -204,7 +208,8 @@ def list_table_files(store: Store, names: Sequence[str]) -> list[dict[str, str]]
 
 def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
     """Return the sources with these ids, without those that are deleted."""
-    columns = ["id", "uri", "title", "author", "published", "fetched_at", "kind", "text", "pages", "words", "corpus"]
+    texts = ("id", "uri", "title", "author", "published", "fetched_at", "kind", "content_hash", "text", "corpus")
+    columns = [*texts, "size", "pages", "words"]
     rows = store.read_rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
         ["accessed" if column == "fetched_at" else column for column in columns]
     )

@@ -21,6 +21,7 @@ from tenure.algorithms.retrieval.relations import EntityPairCounts, extract_cooc
 from tenure.algorithms.text.entities import NamedEntities, extract_named_entities
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
+from tenure.contracts.evidence.recognition import PagePlace
 from tenure.files.discovery import INCLUDE_SECRETS_HINT
 from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
@@ -79,6 +80,24 @@ class PageTask:
     """Character encoding that the server declares."""
     is_whole: bool = False
     """Whether all text of an HTML page is read, and not its main text alone."""
+
+
+@dataclass(frozen=True)
+class PictureTask:
+    """A page of a file to draw, if the content of the file has the known hash."""
+
+    path: str
+    known_hash: str
+    size: int
+    place: PagePlace
+
+
+@dataclass(frozen=True)
+class DrawnPage:
+    """A page as a WebP image."""
+
+    path: str
+    image: bytes
 
 
 @dataclass(frozen=True)
@@ -147,8 +166,8 @@ class ParsedPage:
     """Fingerprint for the detection of near duplicates."""
 
 
-ReaderTask = FileTask | PageTask | CodeTask
-ReaderOutcome = ParsedFile | UnchangedFile | UnreadableFile | ParsedPage | ParsedCode
+ReaderTask = FileTask | PageTask | CodeTask | PictureTask
+ReaderOutcome = ParsedFile | UnchangedFile | UnreadableFile | ParsedPage | ParsedCode | DrawnPage
 
 
 def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
@@ -156,6 +175,8 @@ def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
     try:
         if isinstance(task, CodeTask):
             return parse_code_file(task)
+        if isinstance(task, PictureTask):
+            return _draw_page(task)
         outcome = _read_page(task, recipe) if isinstance(task, PageTask) else _read_file(task, recipe)
     except Unreadable as error:
         return UnreadableFile(task.path, error.reason)
@@ -186,6 +207,16 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
     return ParsedFile(
         task.path, content_hash, status.st_size, status.st_mtime_ns, document, split_document(document, recipe)
     )
+
+
+def _draw_page(task: PictureTask) -> DrawnPage:
+    with open_document(Path(task.path)) as opened:
+        if _hash_content(opened) != task.known_hash:
+            raise Unreadable("has changed since it was read")
+        # Other tasks need none of its libraries.
+        from tenure.sources.parsers.page_picture import draw_page
+
+        return DrawnPage(task.path, draw_page(opened.read(opened.status.st_size), task.place))
 
 
 def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:

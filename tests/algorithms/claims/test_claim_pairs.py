@@ -101,7 +101,7 @@ def test_statements_of_other_times_and_versions_are_not_disputable() -> None:
 
 
 def test_pages_of_other_versions_and_retired_ones_are_not_disputable() -> None:
-    """A manual of another version, or one that is retired, may state another value."""
+    """A manual of another version and a retired manual may state another value."""
     old, new = (replace(passage(text, text), uri=f"docs/{n}/bread.md") for n, text in (("1.0", RISES), ("2.0", LONGER)))
     same = replace(old, uri="docs/2.0/dough.md")
 
