@@ -61,7 +61,7 @@ def _cut(corpora: "Corpora", part: TextRange) -> list[StoredPassage]:
 
 
 def _draw(corpora: "Corpora", source: SourceRecord, start: int, end: int) -> tuple[bytes, str]:
-    """Return the picture of the page of a quote, or the reason why there is none; neither for a file without pages."""
+    """Return the picture of the page of a quote, or the reason for a missing one; neither for a file without pages."""
     format = find_format(PurePath(source.uri).suffix.lower())
     is_drawable = format is not None and format.parser in _DRAWN and "://" not in source.uri
     try:
