@@ -49,6 +49,7 @@ from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.namespace_binding import BINDING
 from tests.support.histories import wait_until_archived
+from tests.support.program_python import make_program_python
 from tests.support.servers.temporal_server import limit_test, run_temporal_server
 from tests.support.tiers import RUN_ALL, RUN_SLOW, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
@@ -92,7 +93,7 @@ sys.dont_write_bytecode = False
 gc.disable()
 
 # Sandboxed programs of tests use the installed packages, so that no test waits for an environment.
-os.environ.setdefault("TENURE_SANDBOX_PYTHON", sys.executable)
+os.environ.setdefault("TENURE_SANDBOX_PYTHON", str(make_program_python()))
 
 
 def _copy_with_known_fields(model: BaseModel, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
