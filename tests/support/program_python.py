@@ -44,4 +44,4 @@ def _link_files(distribution: importlib.metadata.Distribution, packages: Path) -
         if left_out.isdisjoint(file.parts) and not (has_plugin and ".dist-info" in file.parts[0]):
             target = packages / file
             target.parent.mkdir(parents=True, exist_ok=True)
-            os.link(distribution.locate_file(file), target)
+            os.link(str(distribution.locate_file(file)), target)
