@@ -51,7 +51,7 @@ from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.namespace_binding import BINDING
 from tests.support.histories import wait_until_archived
-from tests.support.program_python import make_program_python
+from tests.support.repositories.program_python import make_program_python
 from tests.support.servers.temporal_server import limit_test, run_temporal_server
 from tests.support.tiers import RUN_ALL, RUN_SLOW, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker

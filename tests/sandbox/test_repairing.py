@@ -12,7 +12,7 @@ from tenure.sandbox.base import Sandbox
 from tenure.sandbox.choice import make_sandbox
 from tenure.sandbox.repairing import MAX_BATCH_CANDIDATES, search_repair
 from tenure.settings import Settings
-from tests.support.program_python import make_program_python
+from tests.support.repositories.program_python import make_program_python
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import exhaustive, slow
 

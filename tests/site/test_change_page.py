@@ -16,8 +16,8 @@ from tests.model_server import ModelServer
 from tests.site.conftest import serve_at
 from tests.site.paint import open_browser
 from tests.support.chromium import needs_chromium
-from tests.support.program_python import make_program_python
 from tests.support.repositories.git import CLOCK, make_repository, run_git
+from tests.support.repositories.program_python import make_program_python
 from tests.support.tiers import slow
 from tests.system.test_durability import around, worker_process
 from tests.workflows.coding.test_real_repository import answer, build_request

@@ -12,7 +12,7 @@ from typing import Any
 from tenure.temporal.stack.server import find_binary
 from tests.cli.conftest import CommandLine, no_stack
 from tests.model_server import ModelServer
-from tests.support.program_python import make_program_python
+from tests.support.repositories.program_python import make_program_python
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile
 from tests.model_server import ModelServer
-from tests.support.program_python import make_program_python
+from tests.support.repositories.program_python import make_program_python
 from tests.support.tiers import slow
 from tests.system.test_durability import around, finished, of_roles, wait_for_activity, worker_process
 from workflows.run.agent import AgentWorkflow

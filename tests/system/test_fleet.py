@@ -18,8 +18,8 @@ from pyarrow.fs import FileSelector, S3FileSystem
 from temporalio.testing import WorkflowEnvironment
 
 from tests.model_server import ModelServer
-from tests.support.program_python import make_program_python
 from tests.support.repositories.git import CLOCK, make_repository, run_git
+from tests.support.repositories.program_python import make_program_python
 from tests.support.servers.object_store import object_store
 from tests.support.tiers import RUN_ALL, slow
 from tests.system.test_durability import finished, kitchen, of_roles, wait_for_activity

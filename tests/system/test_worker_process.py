@@ -39,7 +39,7 @@ from tenure.temporal.stack import local
 from tests.model_server import ModelServer
 from tests.support.homes import home
 from tests.support.ports import free_ports
-from tests.support.program_python import make_program_python
+from tests.support.repositories.program_python import make_program_python
 from tests.support.tiers import exhaustive, slow
 from tests.support.waiting import WAIT_SECONDS, wait_until
 from tests.system.test_durability import around, finished, in_flight, of_roles, started, worker_process

@@ -20,8 +20,8 @@ from tenure.contracts.result.programs import RepairProgress
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.model_server import ModelServer
-from tests.support.program_python import make_program_python
 from tests.support.repositories.git import CLOCK, make_repository, run_git
+from tests.support.repositories.program_python import make_program_python
 from tests.support.tiers import slow
 from tests.support.waiting import wait_until
 from tests.system.test_durability import around, finished, in_flight, wait_for_activity, worker_process
