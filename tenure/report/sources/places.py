@@ -80,11 +80,16 @@ def _list_phrases(text: str) -> list[tuple[tuple[str, ...], int]]:
 
 
 def describe_place(citation: ResultCitation) -> str:
-    """Return the place of a quote in words: page, line or offset in the stored text, heading, and recognized words."""
-    page = f"page {citation.page}, " if citation.page else ""
+    """Return the place of a quote in words: part, line or offset in the stored text, heading, and recognized words."""
+    part = name_part(citation)
     heading = f", under “{flatten(citation.heading)}”" if citation.heading else ""
     offset = f"from character {citation.start}" if citation.line is None else f"line {citation.line}"
-    return f"{page}{offset}{heading}{describe_recognition([citation])}"
+    return f"{part and f'{part}, '}{offset}{heading}{describe_recognition([citation])}"
+
+
+def name_part(citation: ResultCitation) -> str:
+    """Return the page of a quote, or the other part of its document; empty without one."""
+    return f"page {citation.page}" if citation.page else citation.place
 
 
 def describe_recognition(citations: Sequence[ResultCitation]) -> str:
