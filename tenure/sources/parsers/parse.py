@@ -4,10 +4,11 @@ The suffix decides; the content of a file without a known suffix is sniffed.
 """
 
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Final
 
 from tenure.algorithms.text.dates import normalize_date
@@ -88,7 +89,7 @@ def parse_open_file(opened: OpenFile, limit_bytes: int = DEFAULT_LIMIT_BYTES) ->
     return complete_metadata(dated, make_title(path))
 
 
-def find_refusal(path: Path) -> str:
+def find_refusal(path: PurePath) -> str:
     """Return the reason for which no file of this name is read, or an empty string; the file is not opened."""
     suffix = path.suffix.lower()
     declared = find_format(suffix)
@@ -135,6 +136,19 @@ def parse_bytes(
         return _parse_text(clean_text(decode(data, charset)), name, suffix)
     except RecursionError as error:
         raise Unreadable("is nested too deeply") from error
+
+
+def parse_content(
+    data: bytes, name: str, suffix: str, limit_bytes: int = DEFAULT_LIMIT_BYTES, charset: str = ""
+) -> Document:
+    """Parse content of any format, also of a table; see `parse_bytes`."""
+    if suffix not in TABLE_FORMATS:
+        return parse_bytes(data, name, suffix, limit_bytes, charset)
+    # The SQL engine reads files.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder).resolve() / f"{PurePosixPath(name).stem or 'table'}{suffix}"
+        path.write_bytes(data)
+        return parse_file(path, limit_bytes)
 
 
 def detect_suffix(data: bytes, suffix: str) -> str:
