@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class DocumentPlace(NamedTuple):
     """Part of a document: a moment of a recording, or an attachment of a message."""
 
     start: int

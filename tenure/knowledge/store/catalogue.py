@@ -13,7 +13,7 @@ from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusStats, TableStats
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.places import Place
+from tenure.contracts.evidence.places import DocumentPlace
 from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.knowledge.store.errors import CorruptTable, UnknownChunk, UnknownCorpus
 from tenure.knowledge.store.schema import (
@@ -55,7 +55,7 @@ class SourceRecord:
     """Text that chunks and citations refer to by offset."""
     pages: Sequence[int] | None = None
     """Offset in the text at which each page starts; None if the source has no pages."""
-    places: Sequence[Place] = ()
+    places: Sequence[DocumentPlace] = ()
     """Other parts in reading order."""
     words: Sequence[RecognizedWord] = ()
     """Recognized words in reading order; empty for a source that is text."""
@@ -223,7 +223,7 @@ def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, Source
         SourceId(row["id"]): SourceRecord(
             **row
             | {
-                "places": tuple(Place(**place) for place in row["places"] or ()),
+                "places": tuple(DocumentPlace(**place) for place in row["places"] or ()),
                 "words": tuple(RecognizedWord(**word) for word in row["words"] or ()),
             },
             derived=is_derived,

@@ -1,6 +1,6 @@
 """Parse e-mails: subject, people and date, the words of the message, and attachments of known formats.
 
-Quoted words of other messages are marked, so that nobody is cited with the words of somebody else.
+Quoted words of other messages are marked, so that they are not cited as the words of the sender.
 """
 
 import re
@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from tenure.contracts.evidence.places import Place
+from tenure.contracts.evidence.places import DocumentPlace
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document.decode import decode
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
@@ -90,11 +90,11 @@ def parse_message(data: bytes, limit_bytes: int) -> Document:
     content = _Content([], [], [])
     missing = list(_write_message(form, message, content, 0))
     document = Document(
-        title=_read_header(message, "subject"),
+        title=read_header(message, "subject"),
         text=form.text,
         kind="prose",
-        author=_read_header(message, "from"),
-        published=_format_date(_read_header(message, "date"), with_time=False),
+        author=read_header(message, "from"),
+        published=format_date(read_header(message, "date"), with_time=False),
     )
     document, more = _add_attachments(document, content.attachments, min(limit_bytes, _MAX_ATTACHMENT_BYTES))
     return replace(document, unread=_describe_missing([*missing, *more]))
@@ -102,10 +102,10 @@ def parse_message(data: bytes, limit_bytes: int) -> Document:
 
 def _write_message(form: NormalFormWriter, message: Message, content: _Content, depth: int) -> Iterator[str]:
     """Write a message without its attachments, which are added to `content`, and yield what is not read."""
-    form.add_heading(1 + min(depth, 2), _read_header(message, "subject") or "Message without a subject")
+    form.add_heading(1 + min(depth, 2), read_header(message, "subject") or "Message without a subject")
     names = (("From", "from"), ("To", "to"), ("Cc", "cc"), ("Date", "date"))
-    lines = [f"{label}: {_shorten(value)}" for label, name in names if (value := _read_header(message, name))]
-    date = _format_date(_read_header(message, "date"))
+    lines = [f"{label}: {_shorten(value)}" for label, name in names if (value := read_header(message, name))]
+    date = format_date(read_header(message, "date"))
     form.add_lines([*(line for line in lines if not line.startswith("Date:")), *([f"Date: {date}"] if date else [])])
     inner = _Content([], content.attachments, [])
     yield from _sort_parts(message, inner, 0)
@@ -129,14 +129,14 @@ def _sort_parts(message: Message, content: _Content, depth: int) -> Iterator[str
         return
     kind = message.get_content_type()
     name = _get_file_name(message)
-    parts = message.get_payload() if message.is_multipart() else None
-    if kind == "message/rfc822" and isinstance(parts, list):
+    parts = _list_parts(message)
+    if kind == "message/rfc822" and parts:
         content.messages.extend(parts)
     elif kind == "multipart/encrypted":
         yield "its encrypted part"
-    elif kind == "multipart/alternative" and isinstance(parts, list):
+    elif kind == "multipart/alternative" and parts:
         yield from _sort_alternatives(parts, content, depth)
-    elif isinstance(parts, list):
+    elif parts:
         for part in parts:
             yield from _sort_parts(part, content, depth + 1)
     elif message.get_content_maintype() in ("text", "multipart") and not _is_attached(message, name, kind):
@@ -145,6 +145,11 @@ def _sort_parts(message: Message, content: _Content, depth: int) -> Iterator[str
     elif not (message.get_content_maintype() == "image" and message.get("content-id")) and kind not in _SIGNATURES:
         # Pictures that the words show, such as logos, are no attachments.
         content.attachments.append(_Attachment(name or f"of {kind}", message))
+
+
+def _list_parts(message: Message) -> list[Message]:
+    payload = message.get_payload()
+    return [part for part in payload if isinstance(part, Message)] if isinstance(payload, list) else []
 
 
 def _is_attached(message: Message, name: str, kind: str) -> bool:
@@ -169,7 +174,7 @@ def _sort_alternatives(parts: Sequence[Message], content: _Content, depth: int) 
 def _count_words(part: Message) -> int:
     """Return the number of words of a part, without markup; of a multipart, those of its HTML."""
     if part.is_multipart():
-        return max((_count_words(inner) for inner in part.get_payload()[:_MAX_ATTACHMENTS]), default=0)
+        return max(map(_count_words, _list_parts(part)[:_MAX_ATTACHMENTS]), default=0)
     try:
         text = _read_text(part)
         return len((text if part.get_content_subtype() == "plain" else parse_html_tree(text).text_content()).split())
@@ -277,9 +282,11 @@ def _append(document: Document, name: str, attached: Document) -> Document:
         text, shift = f"{form.text}\n\n{attached.text}", form.length + 2
     base = len(document.text) + 2
     label = f"attachment {name}"
-    places = [Place(base, label)]
-    places += [Place(base + shift + start, f"{label}, page {page}") for page, start in enumerate(attached.pages, 1)]
-    places += [Place(base + shift + start, f"{label}, {inner}") for start, inner in attached.places]
+    places = [DocumentPlace(base, label)]
+    places += [
+        DocumentPlace(base + shift + start, f"{label}, page {page}") for page, start in enumerate(attached.pages, 1)
+    ]
+    places += [DocumentPlace(base + shift + start, f"{label}, {inner}") for start, inner in attached.places]
     words = [word._replace(start=base + shift + word.start, end=base + shift + word.end) for word in attached.words]
     return replace(
         document,
@@ -322,7 +329,7 @@ def _get_file_name(part: Message) -> str:
     return _UNSAFE_NAME.sub("_", _decode_words(name))[:_MAX_SHOWN_LENGTH]
 
 
-def _read_header(message: Message, name: str) -> str:
+def read_header(message: Message, name: str) -> str:
     """Return the decoded first header of a name as one line; empty without it."""
     # `get` replaces bytes that are not ASCII, which many programs write as UTF-8.
     raw = next((value for header, value in message.raw_items() if header.lower() == name), "")
@@ -343,7 +350,7 @@ def _decode_words(text: str) -> str:
     return collapse_whitespace("".join(words))
 
 
-def _format_date(text: str, *, with_time: bool = True) -> str:
+def format_date(text: str, *, with_time: bool = True) -> str:
     """Return the date of a header in ISO 8601; the header itself if it is none."""
     try:
         date: datetime = parsedate_to_datetime(text)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from tenure.contracts.evidence.places import Place
+from tenure.contracts.evidence.places import DocumentPlace
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.parsers.formats.plain_text import parse_plain_text
@@ -36,7 +36,7 @@ _SPEAKER: Final = re.compile(r"(?P<name>[^\s:][^:\n]{0,59}):[ \t]+(?=\S)")
 _CHANGE: Final = re.compile(r"(?:>>|-)[ \t]*(?=\S)")  # ">> Good morning.", "- Good morning.": another person speaks.
 _SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # 'He said "stop."'.
 _UNSPOKEN: Final = ("WEBVTT", "NOTE", "STYLE", "REGION", "X-TIMESTAMP")
-"""Beginnings of blocks that nobody says."""
+"""Beginnings of blocks that are not spoken."""
 _MIN_LABELLED: Final = 0.5
 """Share of cues with "Name: " from which these are speakers; "Note: ", in other subtitles, is spoken."""
 _MIN_ROLLING: Final = 0.3
@@ -79,7 +79,7 @@ def parse_transcript(text: str) -> Document:
         return parse_plain_text(text)
     if _measure_share(bool(set(cue.lines) & set(before.lines)) for before, cue in pairwise(cues)) >= _MIN_ROLLING:
         cues = list(_remove_repeated(cues))
-    form, places = NormalFormWriter(), list[Place]()
+    form, places = NormalFormWriter(), list[DocumentPlace]()
     for paragraph in _group(_list_utterances(cues)):
         places += _write_paragraph(form, paragraph)
     if not form.text:
@@ -143,7 +143,7 @@ def _remove_repeated(cues: Sequence[_Cue]) -> Iterator[_Cue]:
 
 
 def _list_utterances(cues: Sequence[_Cue]) -> Iterator[_Utterance]:
-    """Yield what is said; a cue may contain words of two people."""
+    """Yield the utterances of the cues; a cue may contain words of two people."""
     spoken = [cue for cue in cues if cue.lines]
     is_labelled = _measure_share(bool(_SPEAKER.match(cue.lines[0])) for cue in spoken) >= _MIN_LABELLED
     for cue in spoken:
@@ -182,7 +182,7 @@ def _ends_paragraph(paragraph: Sequence[_Utterance], length: int, after: _Uttera
     return is_long and bool(_SENTENCE_END.search(last.text))
 
 
-def _write_paragraph(form: NormalFormWriter, paragraph: Sequence[_Utterance]) -> Iterator[Place]:
+def _write_paragraph(form: NormalFormWriter, paragraph: Sequence[_Utterance]) -> Iterator[DocumentPlace]:
     """Write a paragraph after the name of its speaker, and yield the time at which each of its cues begins."""
     speaker = paragraph[0].speaker
     text = " ".join(utterance.text for utterance in paragraph)
@@ -192,7 +192,7 @@ def _write_paragraph(form: NormalFormWriter, paragraph: Sequence[_Utterance]) ->
     for number, utterance in enumerate(paragraph):
         label = ", ".join(filter(None, (_format_time(utterance.start), speaker)))
         if label != before:
-            yield Place(max(0, offset - (len(speaker) + 2 if speaker and not number else 0)), label)
+            yield DocumentPlace(max(0, offset - (len(speaker) + 2 if speaker and not number else 0)), label)
         before = label
         offset += len(utterance.text) + 1
 

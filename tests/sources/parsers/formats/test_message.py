@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from tenure.contracts.evidence.places import Place
+from tenure.contracts.evidence.places import DocumentPlace
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.parsers.formats.message import PARENT_HEADER, parse_message
 from tests.architecture.text_functions import TextFunction
@@ -133,7 +133,7 @@ def test_messages_inside_a_message_are_read() -> None:
     document = parse(body, kind="multipart/mixed; boundary=o")
 
     assert document.text.startswith(f"{SHOWN}\n\nSee below.\n\n#{SHOWN}\n\nAttached.\n\n# Attachment book.epub\n\n")
-    assert document.places == (Place(document.text.index("# Attachment"), "attachment book.epub"),)
+    assert document.places == (DocumentPlace(document.text.index("# Attachment"), "attachment book.epub"),)
 
 
 def test_many_attachments_are_bounded() -> None:

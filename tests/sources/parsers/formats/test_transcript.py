@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.contracts.evidence.places import Place
+from tenure.contracts.evidence.places import DocumentPlace
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.parsers.formats.transcript import parse_transcript
 from tests.architecture.text_functions import TextFunction
@@ -82,7 +82,7 @@ def test_voices_of_markup_are_speakers() -> None:
     document = parse_transcript(TEAMS)
 
     assert document.text == "Ann Lee: We ship & test on Friday.\n\nBo Ek: Why?"
-    assert document.places == (Place(0, "00:00:03, Ann Lee"), Place(36, "00:00:05, Bo Ek"))
+    assert document.places == (DocumentPlace(0, "00:00:03, Ann Lee"), DocumentPlace(36, "00:00:05, Bo Ek"))
 
 
 def test_rolling_captions_are_read_once() -> None:
@@ -109,7 +109,7 @@ def test_subrip_and_subviewer_are_read() -> None:
     )
 
     assert document.text == "Note: go.\n\nNow? He stayed.\n\nYes."
-    assert parse_transcript("0:00:01.000,0:00:04.000\nWe ship.").places == (Place(0, "00:00:01"),)
+    assert parse_transcript("0:00:01.000,0:00:04.000\nWe ship.").places == (DocumentPlace(0, "00:00:01"),)
 
 
 def test_long_speech_has_paragraphs() -> None:
