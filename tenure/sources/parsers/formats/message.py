@@ -282,11 +282,9 @@ def _append(document: Document, name: str, attached: Document) -> Document:
         text, shift = f"{form.text}\n\n{attached.text}", form.length + 2
     base = len(document.text) + 2
     label = f"attachment {name}"
+    inner = [*attached.places, *(DocumentPlace(start, f"page {n}") for n, start in enumerate(attached.pages, 1))]
     places = [DocumentPlace(base, label)]
-    places += [
-        DocumentPlace(base + shift + start, f"{label}, page {page}") for page, start in enumerate(attached.pages, 1)
-    ]
-    places += [DocumentPlace(base + shift + start, f"{label}, {inner}") for start, inner in attached.places]
+    places += [DocumentPlace(base + shift + start, f"{label}, {part}") for start, part in inner]
     words = [word._replace(start=base + shift + word.start, end=base + shift + word.end) for word in attached.words]
     return replace(
         document,

@@ -17,7 +17,7 @@ from tenure.sources.parsers.registry import Format
 PLAIN_TEXT: Final = Format(
     parser="parse_plain_text",
     description="plain text: paragraphs, lists and underlined headings",
-    suffixes=(".txt", ".text", ".adoc", ".org", ".tex"),
+    suffixes=(".txt", ".text", ".adoc", ".org"),
 )
 LOG: Final = Format(parser="parse_log", description="logs, line by line", suffixes=(".log",))
 CSV: Final = Format(
