@@ -27,7 +27,7 @@ def parse_rtf(data: bytes, limit_bytes: int) -> Document:
     if not data.startswith(_SIGNATURE):
         raise Unreadable("is not a valid RTF document")
     try:
-        text = rtf_to_text(data.decode("latin-1"), errors="replace")
+        text: str = rtf_to_text(data.decode("latin-1"), errors="replace")  # type: ignore[no-untyped-call]
     except (LookupError, ValueError, OverflowError) as error:
         raise Unreadable("is not a valid RTF document") from error
     form = NormalFormWriter()
