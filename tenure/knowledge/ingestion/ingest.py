@@ -28,7 +28,6 @@ from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
 from tenure.settings.knowledge import KnowledgeSettings
-from tenure.sources.archives.unpacking import is_archive
 from tenure.sources.document.document import Document
 from tenure.sources.parsers.parse import find_refusal
 from tenure.sources.parsers.reader_process import (
@@ -39,6 +38,7 @@ from tenure.sources.parsers.reader_process import (
     UnpackedArchive,
     UnreadableFile,
 )
+from tenure.sources.parsers.unpacking import is_archive
 
 _REPORT_SECONDS = 0.5
 _EXPECTED_MEMBERS = 100

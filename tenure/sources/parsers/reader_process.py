@@ -220,7 +220,7 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
 
 
 def _unpack(task: ArchiveTask) -> UnpackedArchive | UnchangedFile:
-    from tenure.sources.archives.unpacking import unpack
+    from tenure.sources.parsers.unpacking import unpack
 
     path, folder = Path(task.path), Path(task.folder)
     with open_document(path) as opened:

@@ -11,8 +11,8 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import WorkCancelled
 from tests.files.secret_samples import make_key
 from tests.knowledge.conftest import Ingest
-from tests.sources.archives.test_mailbox import MAILBOX
 from tests.sources.packages import package
+from tests.sources.parsers.test_mailbox import MAILBOX
 from tests.support.tiers import slow
 
 HONEY = "# Honey\n\nBees collect nectar and turn it into honey.\n"

@@ -9,8 +9,8 @@ from pathlib import Path, PurePath
 import pytest
 
 from tenure.files.discovery import SkippedPath
-from tenure.sources.archives.unpacking import UnpackLimits, is_archive, unpack
 from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.unpacking import UnpackLimits, is_archive, unpack
 from tests.sources.packages import pack_zeros, package
 
 

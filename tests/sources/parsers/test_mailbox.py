@@ -2,8 +2,8 @@
 
 import io
 
-from tenure.sources.archives.mailbox import iterate_messages
 from tenure.sources.parsers.formats.message import parse_message
+from tenure.sources.parsers.mailbox import iterate_messages
 from tests.architecture.text_functions import TextFunction
 
 MAILBOX = """\

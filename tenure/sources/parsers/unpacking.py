@@ -140,7 +140,7 @@ class _Unpacker:
 
     def _unpack_mailbox(self, file: IO[bytes], inside: PurePosixPath, depth: int) -> None:
         # Imported when needed: the parser of messages takes a second.
-        from tenure.sources.archives.mailbox import iterate_messages
+        from tenure.sources.parsers.mailbox import iterate_messages
 
         for name, message in iterate_messages(file, self._limits.member_bytes):
             self._store(inside / name, BytesIO(message), len(message), depth)
