@@ -78,6 +78,9 @@ class ReportSource(Protocol):
     def find_page(self, offset: int) -> int | None:
         """Return the number of the page at an offset, or None if the source has no pages."""
 
+    def find_place(self, offset: int) -> str:
+        """Return the label of the part at an offset; empty without one."""
+
     def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
         """Return the recognized words between two offsets."""
 
@@ -238,6 +241,7 @@ class CitationNumbering:
             start=citation.start,
             end=citation.end,
             page=source.find_page(citation.start),
+            place=flatten(source.find_place(citation.start)),
             line=position.line if position else None,
             file_start=position.offset if position else None,
             heading="" if source.kind == "code" else find_heading(text, citation.start),

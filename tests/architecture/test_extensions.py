@@ -29,7 +29,7 @@ FOLDERS = {
     "define_term": "tools",
     "twofold": "strategies",
     "acme": "search_providers",
-    "subtitles": "document_formats",
+    "lyrics": "document_formats",
 }
 """Folder of plugins of each example."""
 
@@ -94,18 +94,14 @@ print(json.dumps({
     "selectable": SELECTABLE_STRATEGIES,
     "providers": list_extensions(SEARCH_PROVIDERS),
     "provider settings": settings.search_providers,
-    "format": find_format(".srt").module,
+    "format": find_format(".lrc").module,
 }))
 """
 
 TALK = """\
-1
-00:00:01,000 --> 00:00:04,000
-Rye sourdough is a dough of rye flour and water that wild yeast raises.
+[00:01.00]Rye sourdough is a dough of rye flour and water that wild yeast raises.
 
-2
-00:00:05,000 --> 00:00:09,000
-A rye sourdough needs a warm place and rises for sixteen hours.
+[00:05.00]A rye sourdough needs a warm place and rises for sixteen hours.
 """
 QUESTION = "How long does rye sourdough rise?"
 
@@ -157,7 +153,7 @@ def test_registries_list_plugins(plugins: Path) -> None:
     assert "term" in found["invalid call"]
     assert "twofold" in found["strategies"] and "twofold" in found["selectable"]
     assert "acme" in found["providers"] and found["provider settings"] == ["acme"]
-    assert found["format"] == "subtitles"
+    assert found["format"] == "lyrics"
 
 
 def test_the_command_line_offers_plugins(plugins: Path) -> None:
@@ -211,7 +207,7 @@ def load_activity_inputs(home: Home) -> list[tuple[str, Any]]:
 @slow
 def test_a_run_uses_plugins(plugin_home: Home, provider: FakeSearchServer, tmp_path: Path) -> None:
     """One run reads the format, follows the strategy, asks the role, uses the tool and queries the provider."""
-    talk = tmp_path / "talk.srt"
+    talk = tmp_path / "talk.lrc"
     talk.write_text(TALK, encoding="utf-8")
     short = ("--max-cycles", "1", "--max-sections", "1", "--report-revisions", "1")
     plugged = ("--docs", str(talk), "--web", "--provider", "acme", "--strategy", "survey")
@@ -221,9 +217,9 @@ def test_a_run_uses_plugins(plugin_home: Home, provider: FakeSearchServer, tmp_p
     activities = load_activity_inputs(plugin_home)
 
     (source,) = result.sources
-    assert source.uri.endswith("talk.srt")
+    assert source.uri.endswith("talk.lrc")
     quotes = [citation.quote for section in result.sections for claim in section.claims for citation in claim.citations]
-    assert quotes and not any("-->" in quote for quote in quotes)
+    assert quotes and not any("[00:" in quote for quote in quotes)
     role = result.usage.by_role["keyword_extractor"]
     assert role.calls and role.models == ("offline",)
     batches = [searches for name, searches in activities if name == "search_passages"]

@@ -82,10 +82,10 @@ PURE_PACKAGES: Final = ("tenure.algorithms.", "tenure.contracts.", "tenure.roles
 """Packages whose functions open no file, whatever the names of their parameters are."""
 UNBUILT_TYPES: Final = {
     "part of a parsed text: the function that parses the text is called": """ast. builtins.CalamineWorkbook docutils.
-        docx. lxml. markdown_it. pptx. pydantic_core. pypdfium2. re.Match tenure.sources.parsers.formats.rst.
-        tenure.sources.search.feeds._Element tree_sitter. zipfile.""".split(),
+        docx. email.message. lxml. markdown_it. oxmsg. pptx. pydantic_core. pylatexenc. pypdfium2. re.Match
+        tenure.sources.parsers.formats.rst. tenure.sources.search.feeds._Element tree_sitter. zipfile.""".split(),
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack os.stat_result pyarrow. tenure.knowledge.
-        tenure.sources.tables.sql_engine.""".split(),
+        tenure.sources.tables.sql_engine. typing.IO""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
         rich. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
         tenure.sources.search.api_provider.""".split(),

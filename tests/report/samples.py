@@ -40,10 +40,15 @@ class StoredSource:
     derived: bool = False
     kind: str = "prose"
     words: tuple[RecognizedWord, ...] = ()
+    place: str = ""
 
     def find_page(self, offset: int) -> int | None:
         """Return the number of the page at an offset."""
         return bisect_right(self.pages, offset) or None
+
+    def find_place(self, offset: int) -> str:
+        """Return the same label for all offsets."""
+        return self.place
 
     def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
         """Return the recognized words between two offsets."""

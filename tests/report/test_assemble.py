@@ -251,6 +251,15 @@ def test_a_citation_names_its_page() -> None:
     assert "“The Moon pulls the water towards it.” (from character 0" in shown
 
 
+def test_a_citation_names_the_moment_of_a_recording() -> None:
+    """For a source with other parts than pages, the result and the references name the part of the quote."""
+    result = assemble_result(report(), {**SOURCES, MOON: replace(SOURCES[MOON], place="00:12:31, Ann Lee")})
+    places = {c.source: c.place for s in result.sections for claim in s.claims for c in claim.citations}
+
+    assert sorted(places.values()) == ["", "00:12:31, Ann Lee"]
+    assert "“The Moon pulls the water towards it.” (00:12:31, Ann Lee, from character 0" in render_markdown(result)
+
+
 def test_a_quote_of_recognized_text_says_so() -> None:
     """The place names recognized text and its uncertain words; a statement on such a word is not confirmed."""
     text = SOURCES[TIDES].text

@@ -83,6 +83,10 @@ class Source:
         """Have no pages."""
         return None
 
+    def find_place(self, offset: int) -> str:
+        """Have no other parts."""
+        return ""
+
     def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
         """Have no recognized words."""
         return ()

@@ -64,6 +64,8 @@ class ResultCitation(Contract):
     """Offset after the last character."""
     page: int | None = Field(default=None, ge=1)
     """Page on which the quote starts, from 1; null for a source without pages."""
+    place: str = ""
+    """Moment of a recording or attachment of a message in which it starts; empty for other sources."""
     line: int | None = Field(default=None, ge=1)
     """Line of the file on which the quote starts, from 1; null if the file is not text, has changed or repeats it."""
     file_start: int | None = Field(default=None, ge=0)

@@ -135,6 +135,7 @@ class WriteBatch:
                 "characters": len(file.document.text),
                 "text": file.document.text,
                 "pages": file.document.pages or None,
+                "places": [place._asdict() for place in file.document.places] or None,
                 "words": [word._asdict() for word in file.document.words] or None,
             }
             for file in files

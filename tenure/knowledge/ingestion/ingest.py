@@ -8,10 +8,11 @@ The corpus is searchable as soon as all files are read: by BM25 immediately, by 
 missing vectors are computed here; many are left to the backfill.
 """
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
 from tenure.files.discovery import MAX_LISTED_SKIPS, FoundFile
@@ -27,10 +28,21 @@ from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
 from tenure.settings.knowledge import KnowledgeSettings
+from tenure.sources.document.document import Document
 from tenure.sources.parsers.parse import find_refusal
-from tenure.sources.parsers.reader_process import FileTask, ParsedFile, ReaderOutcome, UnreadableFile
+from tenure.sources.parsers.reader_process import (
+    ArchiveTask,
+    FileTask,
+    ParsedFile,
+    ReaderOutcome,
+    UnpackedArchive,
+    UnreadableFile,
+)
+from tenure.sources.parsers.unpacking import is_archive
 
 _REPORT_SECONDS = 0.5
+_EXPECTED_MEMBERS = 100
+"""Files that an archive counts for in the choice of the number of readers."""
 
 
 @dataclass
@@ -43,6 +55,25 @@ class _Counts:
     embedded: int = 0
     skipped_total: int = 0
     skipped: tuple[SkippedFile, ...] = ()
+
+
+@dataclass
+class _Archive:
+    """Archive that is being read."""
+
+    record: ParsedFile
+    """Source without text, which is stored when all files of the archive are."""
+    files_left: int
+    is_complete: bool = True
+    """Whether all its files could be read; another one is unpacked again, so that these are reported again."""
+
+
+@dataclass(frozen=True)
+class _Member:
+    """File of an archive."""
+
+    archive: _Archive
+    unpacked: Path
 
 
 class Ingestion:
@@ -69,6 +100,13 @@ class Ingestion:
         self._progress = IngestProgress()
         self._reported = 0.0
         self._counts = _Counts()
+        self._known: dict[str, KnownFile] = {}
+        self._present: set[str] = set()
+        """Files that exist, with those in archives."""
+        self._kept_archives: set[str] = set()
+        """Unchanged archives."""
+        self._members: dict[str, _Member] = {}
+        """Files of archives that are being read."""
 
     def run(self) -> IngestReport:
         """Run the ingestion; see `Corpora.ingest`."""
@@ -77,17 +115,18 @@ class Ingestion:
         with process_lock(self._store.folder, self._corpus, lambda: self._report_progress(force=True)):
             self._report_progress(stage="scanning", force=True)
             scan = scan_files(roots, self._report_progress, include_secrets=self._include_secrets)
-            paths = {file.path for file in scan.files}
-            total = len(paths) + scan.skipped_total
-            files = catalogue.list_known_files(self._store, self._corpus)
+            self._present = {file.path for file in scan.files}
+            total = len(self._present) + scan.skipped_total
+            files = self._known = catalogue.list_known_files(self._store, self._corpus)
             self._writer.claim(keeps_other_sources=any(not _is_below(uri, roots) for uri in files))
             self._report_progress(stage="reading", files_done=scan.skipped_total, files_total=total, force=True)
             for path, reason in scan.skipped:
                 self._skip(path, reason)
             self._counts.skipped_total = scan.skipped_total
-            self._read(scan.files, files)
+            self._read(scan.files)
+            total = self._progress.files_total
             self._report_progress(stage="indexing", force=True)
-            self._remove([file for uri, file in files.items() if uri not in paths and _is_below(uri, roots)])
+            self._remove([file for uri, file in files.items() if _is_below(uri, roots) and not self._is_present(uri)])
             self._counts.embedded = self._writer.embed()
             pending = self._writer.finish(
                 changed=bool(self._counts.added or self._counts.changed or self._counts.removed)
@@ -97,31 +136,86 @@ class Ingestion:
             corpus=self._corpus, files=total, pending=pending, seconds=time.monotonic() - started, **vars(self._counts)
         )
 
-    def _read(self, files: Sequence[FoundFile], known_files: dict[str, KnownFile]) -> None:
-        with ReaderPool(self._recipe, choose_reader_count(len(files)), self._budget) as readers:
-            for outcome in readers.read_all(self._tasks(files, known_files), self._report_progress):
-                self._handle_outcome(outcome, known_files.get(outcome.path))
+    def _read(self, files: Sequence[FoundFile]) -> None:
+        expected = len(files) + _EXPECTED_MEMBERS * sum(is_archive(PurePath(file.path)) for file in files)
+        with (
+            tempfile.TemporaryDirectory(prefix="tenure-archives-") as scratch,
+            ReaderPool(self._recipe, choose_reader_count(expected), self._budget) as readers,
+        ):
+            tasks = self._tasks(files, readers, Path(scratch).resolve())
+            for outcome in readers.read_all(tasks, self._report_progress):
+                self._handle_outcome(outcome)
         self._count_chunks(self._writer.flush())
 
-    def _tasks(self, files: Sequence[FoundFile], known_files: dict[str, KnownFile]) -> Iterator[FileTask]:
+    def _tasks(self, files: Sequence[FoundFile], readers: ReaderPool, scratch: Path) -> Iterator[FileTask]:
         """Yield the files that must be opened.
 
         Files of unchanged size and time are left out, and files that no parser reads, such as images: the start of a
         reader process takes a second, and an unchanged folder needs none.
         """
-        for path, size, mtime_ns in files:
-            file = known_files.get(path)
-            current = file is not None and file.recipe == self._writer.recipe_name
-            if file is not None and current and (size, mtime_ns) == (file.size, file.mtime_ns):
+        for found in files:
+            file = self._known.get(found.path)
+            if file is not None and self._is_current(file) and found[1:] == (file.size, file.mtime_ns):
+                self._kept_archives.add(found.path)
                 self._counts.unchanged += 1
-                self._report_progress(files_done=self._progress.files_done + 1, last_file=path)
-            elif reason := find_refusal(Path(path)):
-                self._handle_outcome(UnreadableFile(path, reason), file)
+                self._report_progress(files_done=self._progress.files_done + 1, last_file=found.path)
+            elif is_archive(PurePath(found.path)):
+                yield from self._unpack(found, readers, scratch)
             else:
-                known_hash = file.content_hash if file is not None and current else ""
-                yield FileTask(path, known_hash, size, self._include_secrets)
+                yield from self._choose_task(found)
 
-    def _handle_outcome(self, outcome: ReaderOutcome, earlier: KnownFile | None) -> None:
+    def _choose_task(self, found: FoundFile, unpacked: str = "") -> Iterator[FileTask]:
+        if reason := find_refusal(Path(found.path)):
+            self._handle_outcome(UnreadableFile(found.path, reason))
+        else:
+            yield FileTask(found.path, self._get_known_hash(found.path), found.size, self._include_secrets, unpacked)
+
+    def _unpack(self, found: FoundFile, readers: ReaderPool, scratch: Path) -> Iterator[FileTask]:
+        """Unpack an archive, and yield its files; their paths begin with that of the archive."""
+        folder = Path(tempfile.mkdtemp(dir=scratch))
+        known_hash = self._get_known_hash(found.path)
+        task = ArchiveTask(found.path, str(folder), known_hash, found.size, self._include_secrets)
+        outcome = readers.read(task, self._report_progress)
+        if not isinstance(outcome, UnpackedArchive):
+            if not isinstance(outcome, UnreadableFile):
+                self._kept_archives.add(found.path)
+            self._handle_outcome(outcome)
+            return
+        for path, reason in outcome.skipped:
+            self._skip(f"{found.path}/{path}".rstrip("/"), reason)
+        record = ParsedFile(
+            *(found.path, outcome.content_hash, found.size, found.mtime_ns),
+            *(Document(title=PurePath(found.path).name, text="", kind="prose"), ()),
+        )
+        archive = _Archive(record, len(outcome.files), is_complete=not outcome.skipped)
+        files_total = self._progress.files_total + len(outcome.files) + len(outcome.skipped)
+        files_done = self._progress.files_done + len(outcome.skipped) + 1
+        self._report_progress(files_total=files_total, files_done=files_done, last_file=found.path)
+        self._close_archive(archive)
+        for file in outcome.files:
+            path = f"{found.path}/{Path(file.path).relative_to(folder)}"
+            self._present.add(path)
+            self._members[path] = _Member(archive, Path(file.path))
+            yield from self._choose_task(file._replace(path=path), file.path)
+
+    def _close_archive(self, archive: _Archive) -> None:
+        """Store an archive after all its files, so that it is unpacked again after an interruption."""
+        if not archive.files_left and archive.is_complete:
+            self._writer.add(archive.record, is_known=archive.record.path in self._known)
+
+    def _is_current(self, file: KnownFile) -> bool:
+        return file.recipe == self._writer.recipe_name
+
+    def _get_known_hash(self, path: str) -> str:
+        """Return the hash of the content of a file that is stored as this version reads it; empty without one."""
+        file = self._known.get(path)
+        return file.content_hash if file is not None and self._is_current(file) else ""
+
+    def _is_present(self, path: str) -> bool:
+        return path in self._present or any(str(folder) in self._kept_archives for folder in PurePath(path).parents)
+
+    def _handle_outcome(self, outcome: ReaderOutcome) -> None:
+        earlier = self._known.get(outcome.path)
         if isinstance(outcome, ParsedFile):
             self._count_chunks(self._writer.add(outcome, is_known=earlier is not None))
             self._counts.changed += earlier is not None
@@ -136,6 +230,11 @@ class Ingestion:
         else:
             self._counts.unchanged += 1
         self._report_progress(files_done=self._progress.files_done + 1, last_file=outcome.path)
+        if member := self._members.pop(outcome.path, None):
+            member.unpacked.unlink(missing_ok=True)
+            member.archive.files_left -= 1
+            member.archive.is_complete &= not isinstance(outcome, UnreadableFile)
+            self._close_archive(member.archive)
 
     def _count_chunks(self, chunks: int) -> None:
         self._counts.chunks += chunks

@@ -218,6 +218,10 @@ class ReaderPool:
         while pending:
             yield _await_outcome(pending.popleft(), on_wait)
 
+    def read(self, task: ReaderTask, on_wait: Callable[[], None]) -> ReaderOutcome:
+        """Return the outcome of one task, after those that were started."""
+        return _await_outcome(self._threads.submit(self._read, task), on_wait)
+
     def _read(self, task: ReaderTask) -> ReaderOutcome:
         reader: ReaderProcess | None = getattr(self._local, "reader", None)
         if reader is None:

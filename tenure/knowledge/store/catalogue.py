@@ -13,6 +13,7 @@ from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusStats, TableStats
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.evidence.places import DocumentPlace
 from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.knowledge.store.errors import CorruptTable, UnknownChunk, UnknownCorpus
 from tenure.knowledge.store.schema import (
@@ -54,6 +55,8 @@ class SourceRecord:
     """Text that chunks and citations refer to by offset."""
     pages: Sequence[int] | None = None
     """Offset in the text at which each page starts; None if the source has no pages."""
+    places: Sequence[DocumentPlace] = ()
+    """Other parts in reading order."""
     words: Sequence[RecognizedWord] = ()
     """Recognized words in reading order; empty for a source that is text."""
     derived: bool = False
@@ -71,6 +74,11 @@ class SourceRecord:
     def find_page(self, offset: int) -> int | None:
         """Return the page number of an offset in the text, counted from 1; None if the source has no pages."""
         return bisect_right(self.pages, offset) if self.pages else None
+
+    def find_place(self, offset: int) -> str:
+        """Return the label of the part at an offset in the text; empty without one."""
+        count = bisect_right(self.places, offset, key=lambda place: place.start)
+        return self.places[count - 1].label if count else ""
 
 
 class KnownFile(NamedTuple):
@@ -209,7 +217,7 @@ def list_table_files(store: Store, names: Sequence[str]) -> list[dict[str, str]]
 def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
     """Return the sources with these ids, without those that are deleted."""
     texts = ("id", "uri", "title", "author", "published", "fetched_at", "kind", "content_hash", "text", "corpus")
-    columns = [*texts, "size", "pages", "words"]
+    columns = [*texts, "size", "pages", "places", "words"]
     rows = store.read_rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
         ["accessed" if column == "fetched_at" else column for column in columns]
     )
@@ -217,7 +225,12 @@ def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, Source
     records = zip(rows.drop_columns("corpus").to_pylist(), derived, strict=True)
     return {
         SourceId(row["id"]): SourceRecord(
-            **row | {"words": tuple(RecognizedWord(**word) for word in row["words"] or ())}, derived=is_derived
+            **row
+            | {
+                "places": tuple(DocumentPlace(**place) for place in row["places"] or ()),
+                "words": tuple(RecognizedWord(**word) for word in row["words"] or ()),
+            },
+            derived=is_derived,
         )
         for row, is_derived in records
     }

@@ -86,6 +86,8 @@ WORD_TYPE = pa.struct(
     ]
 )
 
+PLACE_TYPE = pa.struct([*_required(pa.int64(), "start"), *_required(pa.string(), "label")])
+
 SOURCES_SCHEMA = pa.schema(
     [
         _key_field("id"),
@@ -95,6 +97,7 @@ SOURCES_SCHEMA = pa.schema(
         *_required(pa.int64(), "size", "mtime_ns", "chunks", "characters"),
         pa.field("text", pa.string(), nullable=False),
         pa.field("pages", pa.list_(pa.int64())),  # offset at which each page starts; null without pages
+        pa.field("places", pa.list_(PLACE_TYPE)),  # other parts in reading order; null without any
         pa.field("words", pa.list_(WORD_TYPE)),  # recognized words in reading order; null without any
     ]
 )

@@ -23,7 +23,7 @@ MAX_DOUBTFUL_SHOWN = 5
 
 
 class FilePlace(NamedTuple):
-    """Place of a quote in the file that its source was read from."""
+    """DocumentPlace of a quote in the file that its source was read from."""
 
     line: int
     """Number of its first line, from 1; of its first words in a row that occur once if it is written with markup."""
@@ -80,11 +80,16 @@ def _list_phrases(text: str) -> list[tuple[tuple[str, ...], int]]:
 
 
 def describe_place(citation: ResultCitation) -> str:
-    """Return the place of a quote in words: page, line or offset in the stored text, heading, and recognized words."""
-    page = f"page {citation.page}, " if citation.page else ""
+    """Return the place of a quote in words: part, line or offset in the stored text, heading, and recognized words."""
+    part = describe_part(citation)
     heading = f", under “{flatten(citation.heading)}”" if citation.heading else ""
     offset = f"from character {citation.start}" if citation.line is None else f"line {citation.line}"
-    return f"{page}{offset}{heading}{describe_recognition([citation])}"
+    return f"{part and f'{part}, '}{offset}{heading}{describe_recognition([citation])}"
+
+
+def describe_part(citation: ResultCitation) -> str:
+    """Return the page of a quote, or the other part of its document; empty without one."""
+    return f"page {citation.page}" if citation.page else citation.place
 
 
 def describe_recognition(citations: Sequence[ResultCitation]) -> str:

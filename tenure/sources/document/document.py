@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tenure.algorithms.text.dates import normalize_date
+from tenure.contracts.evidence.places import DocumentPlace
 from tenure.contracts.evidence.recognition import RecognizedWord
 
 TextKind = Literal["prose", "code"]
@@ -39,6 +40,8 @@ class Document:
     """Date in the metadata, in any notation; may be empty."""
     pages: tuple[int, ...] = ()
     """Offset of the start of each page; empty for a document without pages."""
+    places: tuple[DocumentPlace, ...] = ()
+    """Other parts in reading order; empty for a document without them."""
     words: tuple[RecognizedWord, ...] = ()
     """Recognized words in reading order; empty for a document that is text."""
     unread: str = ""

@@ -4,10 +4,11 @@ The suffix decides; the content of a file without a known suffix is sniffed.
 """
 
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Final
 
 from tenure.algorithms.text.dates import normalize_date
@@ -28,7 +29,7 @@ _TEXT_TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson"))
 _CODE_SUFFIXES = (
     ".py .pyi .js .mjs .cjs .jsx .ts .tsx .go .rs .java .kt .kts .scala .swift .c .h .cc .hh .cpp .hpp .cxx .cs .m .mm "
     ".rb .php .pl .pm .lua .r .jl .dart .ex .exs .erl .hs .ml .mli .fs .clj .el .lisp .vim .zig .nim .proto .graphql "
-    ".sh .bash .zsh .fish .ps1 .bat .sql .toml .yaml .yml .json .jsonl .ndjson .ini .cfg .conf .env .properties .xml "
+    ".sh .bash .zsh .fish .ps1 .bat .sql .toml .yaml .yml .json .ini .cfg .conf .env .properties .xml "
     ".xsd .css .scss .less .vue .svelte .tf .cmake .mk .gradle .dockerfile"
 )
 _CODE = frozenset(_CODE_SUFFIXES.split())
@@ -39,7 +40,7 @@ _FOREIGN = {
     "is an archive": ".zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .jar .whl .iso .deb .rpm",
     "is a program": ".exe .dll .so .dylib .o .a .lib .class .pyc .pyo .pyd .wasm .bin",
     "is a font": ".ttf .otf .woff .woff2",
-    "is a word processor's file, which Tenure does not read": ".doc .rtf .pages",
+    "is a word processor's file, which Tenure does not read": ".doc .pages",
     "is a presentation, which Tenure does not read": ".ppt .odp .key",
 }
 _REASONS = {suffix: reason for reason, suffixes in _FOREIGN.items() for suffix in suffixes.split()}
@@ -82,13 +83,14 @@ def parse_open_file(opened: OpenFile, limit_bytes: int = DEFAULT_LIMIT_BYTES) ->
     if reason := find_refusal(path):
         raise Unreadable(reason)
     _check_size(opened, TABLE_LIMIT_BYTES if suffix in TABLE_FORMATS else limit_bytes)
-    document = _describe_tables(path) if suffix in TABLE_FORMATS else None
+    is_small = opened.status.st_size <= limit_bytes
+    document = _describe_tables(path, uniform=is_small) if suffix in TABLE_FORMATS else None
     document = document or parse_bytes(_load(opened, limit_bytes), path.name, suffix, limit_bytes)
     dated = replace(document, published=document.published or find_path_date(path))
     return complete_metadata(dated, make_title(path))
 
 
-def find_refusal(path: Path) -> str:
+def find_refusal(path: PurePath) -> str:
     """Return the reason for which no file of this name is read, or an empty string; the file is not opened."""
     suffix = path.suffix.lower()
     declared = find_format(suffix)
@@ -135,6 +137,19 @@ def parse_bytes(
         return _parse_text(clean_text(decode(data, charset)), name, suffix)
     except RecursionError as error:
         raise Unreadable("is nested too deeply") from error
+
+
+def parse_content(
+    data: bytes, name: str, suffix: str, limit_bytes: int = DEFAULT_LIMIT_BYTES, charset: str = ""
+) -> Document:
+    """Parse content of any format, also of a table; see `parse_bytes`."""
+    if suffix not in TABLE_FORMATS:
+        return parse_bytes(data, name, suffix, limit_bytes, charset)
+    # The SQL engine reads files.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder).resolve() / f"{PurePosixPath(name).stem or 'table'}{suffix}"
+        path.write_bytes(data)
+        return parse_file(path, limit_bytes)
 
 
 def detect_suffix(data: bytes, suffix: str) -> str:
@@ -209,12 +224,12 @@ def describe_os_error(error: OSError) -> str:
     return f"could not be opened ({(error.strerror or type(error).__name__).lower()})"
 
 
-def _describe_tables(path: Path) -> Document | None:
-    """Describe a file of tables; return None for a text file that contains no table."""
+def _describe_tables(path: Path, *, uniform: bool) -> Document | None:
+    """Describe a file of tables; return None for a text file that contains no table, or no uniform one if asked."""
     from tenure.sources.parsers.table_text import describe_table_file
 
     try:
-        return describe_table_file(path)
+        return describe_table_file(path, uniform=uniform)
     except Unreadable:
         # Text without a table is still parsed as text.
         if path.suffix.lower() in _TEXT_TABLES:

@@ -22,7 +22,7 @@ from tenure.algorithms.text.entities import NamedEntities, extract_named_entitie
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.recognition import PagePlace
-from tenure.files.discovery import INCLUDE_SECRETS_HINT
+from tenure.files.discovery import INCLUDE_SECRETS_HINT, FoundFile, SkippedPath, discover_files
 from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document.document import Document, Unreadable
@@ -35,7 +35,7 @@ from tenure.sources.parsers.web_page import parse_page
 READY_MESSAGE = "ready"
 PAGE_MESSAGE = "page"
 """Message that the text of a page is going to be recognized, which takes time of its own."""
-PARSER_VERSION = "14"
+PARSER_VERSION = "15"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -65,6 +65,24 @@ class FileTask:
     """Size in bytes, by which the reader is given time."""
     include_secrets: bool = False
     """Whether the file is read even if it contains keys, passwords or tokens."""
+    unpacked: str = ""
+    """Path of the content of a file in an archive; empty for other files."""
+
+
+@dataclass(frozen=True)
+class ArchiveTask:
+    """An archive to unpack, unless its content has the known hash."""
+
+    path: str
+    """Absolute path, without symbolic links."""
+    folder: str
+    """Empty folder for its files, without symbolic links."""
+    known_hash: str = ""
+    """Hash of the content that an earlier reading stored."""
+    size: int = 0
+    """Size in bytes, by which the reader is given time."""
+    include_secrets: bool = False
+    """Whether files whose names indicate secrets are listed."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +159,18 @@ class UnchangedFile:
 
 
 @dataclass(frozen=True)
+class UnpackedArchive:
+    """An archive whose files are in a folder."""
+
+    path: str
+    content_hash: str
+    files: tuple[FoundFile, ...]
+    """Files in the folder that are read."""
+    skipped: tuple[SkippedPath, ...]
+    """Other files, by their paths in the archive; an empty path is the archive itself."""
+
+
+@dataclass(frozen=True)
 class UnreadableFile:
     """A file that cannot be read, with the reason."""
 
@@ -166,8 +196,8 @@ class ParsedPage:
     """Fingerprint for the detection of near duplicates."""
 
 
-ReaderTask = FileTask | PageTask | CodeTask | PictureTask
-ReaderOutcome = ParsedFile | UnchangedFile | UnreadableFile | ParsedPage | ParsedCode | DrawnPage
+ReaderTask = FileTask | ArchiveTask | PageTask | CodeTask | PictureTask
+ReaderOutcome = ParsedFile | UnpackedArchive | UnchangedFile | UnreadableFile | ParsedPage | ParsedCode | DrawnPage
 
 
 def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
@@ -177,6 +207,8 @@ def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
             return parse_code_file(task)
         if isinstance(task, PictureTask):
             return _draw_page(task)
+        if isinstance(task, ArchiveTask):
+            return _unpack(task)
         outcome = _read_page(task, recipe) if isinstance(task, PageTask) else _read_file(task, recipe)
     except Unreadable as error:
         return UnreadableFile(task.path, error.reason)
@@ -194,8 +226,7 @@ def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
 
 
 def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | UnchangedFile:
-    path = Path(task.path)
-    with open_document(path) as opened:
+    with open_document(Path(task.unpacked or task.path)) as opened:
         status = opened.status
         if not task.include_secrets:
             _check_secrets(opened)
@@ -217,6 +248,20 @@ def _draw_page(task: PictureTask) -> DrawnPage:
         from tenure.sources.parsers.page_picture import draw_page
 
         return DrawnPage(task.path, draw_page(opened.read(opened.status.st_size), task.place))
+
+
+def _unpack(task: ArchiveTask) -> UnpackedArchive | UnchangedFile:
+    from tenure.sources.parsers.unpacking import unpack
+
+    path, folder = Path(task.path), Path(task.folder)
+    with open_document(path) as opened:
+        content_hash = _hash_content(opened)
+        if content_hash == task.known_hash:
+            return UnchangedFile(task.path)
+        skipped = unpack(opened.file, path.name, folder)
+    found = discover_files([folder], include_secrets=task.include_secrets)
+    refused = [SkippedPath(str(Path(where).relative_to(folder)), reason) for where, reason in found.skipped]
+    return UnpackedArchive(task.path, content_hash, found.files, (*skipped, *refused))
 
 
 def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:

@@ -25,6 +25,8 @@ from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, is_
 _LIMITS: Final = SqlLimits(seconds=40.0, rows=200, memory_mb=1024)
 """Limits for the description of one table; the timeout of a reader process is longer."""
 _MAX_NAMED_VALUES = 8
+_MAX_CELL_LENGTH = 200
+"""Characters of a value above which a record is a text, such as a message: a description has its first rows only."""
 _ROWS_PER_LIST = 8
 _MAX_DESCRIBED_ROWS = 24
 """Maximum number of rows that become sentences; the table contains all rows."""
@@ -32,8 +34,12 @@ _MAX_VALUE_LENGTH = 60
 """Maximum length of a value in a sentence, in characters."""
 
 
-def describe_table_file(path: Path) -> Document:
+def describe_table_file(path: Path, *, uniform: bool = False) -> Document:
     """Describe the tables of a file.
+
+    Args:
+        path: path of the file.
+        uniform: whether records of JSON that are no rows of one table are refused.
 
     Raises:
         Unreadable: the file contains no readable table.
@@ -52,6 +58,8 @@ def describe_table_file(path: Path) -> Document:
         raise Unreadable(f"holds no table that can be read ({problem})") from problem
     if not any(table.sample for table in tables):
         raise Unreadable("has no rows")
+    if uniform and kind == "jsonl" and not _is_uniform(tables[0]):
+        raise Unreadable("has no uniform records")
     return build_description("", tables)
 
 
@@ -160,6 +168,14 @@ def _describe_database(database: Database, limits: SqlLimits, *, as_text: bool) 
 def _is_sqlite(path: Path) -> bool:
     with open_file(path) as opened:
         return opened.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+
+
+def _is_uniform(table: Table) -> bool:
+    """Return whether records are rows of a table: single values that most of them have, and no long texts."""
+    if any(column.kind == "other" or column.null_count > (table.row_count or 0) / 2 for column in table.columns):
+        return False
+    longest = [max((len(value) for value in row if isinstance(value, str)), default=0) for row in table.sample]
+    return sum(length > _MAX_CELL_LENGTH for length in longest) * 2 < len(longest)
 
 
 def _describe(form: NormalFormWriter, table: Table) -> None:

@@ -4,14 +4,13 @@ The format is chosen by the signature of the content, then by the media type, th
 """
 
 import re
-import tempfile
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from tenure.sources.document.decode import decode
-from tenure.sources.document.document import Document, Unreadable, WebDocument
+from tenure.sources.document.document import Unreadable, WebDocument
 from tenure.sources.document.normal_form import clean_text
 from tenure.sources.parsers.parse import (
     DEFAULT_LIMIT_BYTES,
@@ -20,11 +19,10 @@ from tenure.sources.parsers.parse import (
     is_markup,
     is_supported,
     make_title,
-    parse_bytes,
-    parse_file,
+    parse_content,
 )
 from tenure.sources.parsers.registry import find_suffix
-from tenure.sources.tables.catalogue import TABLE_FORMATS, TABLE_MEDIA_TYPES
+from tenure.sources.tables.catalogue import TABLE_MEDIA_TYPES
 
 _FAMILIES: Final = {"application/json": ".json", "application/xml": ".xml", "text/xml": ".xml"}
 """Media types of families of formats; a known suffix of the URL is more precise."""
@@ -54,10 +52,8 @@ def parse_page(body: bytes, media_type: str, charset: str, url: str, *, is_whole
     head = body[:_SNIFFED_BYTES].lstrip(b"\xef\xbb\xbf\xfe\xff").replace(b"\0", b"").decode("latin-1")
     if suffix == ".html" or is_markup(head):
         page = _parse_html(body, charset, url, is_whole=is_whole)
-    elif suffix in TABLE_FORMATS:
-        page = WebDocument(_parse_table(body, name, suffix), url)
     else:
-        page = WebDocument(parse_bytes(body, name, suffix, charset=charset), url)
+        page = WebDocument(parse_content(body, name, suffix, charset=charset), url)
     document = complete_metadata(page.document, make_title(Path(name)) if name else _extract_site(url))
     if len(document.text) <= _MAX_PAGE_LENGTH:
         return replace(page, document=document)
@@ -77,14 +73,6 @@ def _truncate(text: str) -> str:
     """Return the beginning of a long text, in whole blocks unless the last block is very long itself."""
     end = text.rfind("\n\n", _MAX_PAGE_LENGTH // 2, _MAX_PAGE_LENGTH)
     return text[: end if end > 0 else _MAX_PAGE_LENGTH].rstrip()
-
-
-def _parse_table(body: bytes, name: str, suffix: str) -> Document:
-    """Parse a table from a temporary file, because the SQL engine reads files."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder).resolve() / f"{PurePosixPath(name).stem or 'table'}{suffix}"
-        path.write_bytes(body)
-        return parse_file(path)
 
 
 def _choose_suffix(media_type: str, name: str) -> str:

@@ -76,6 +76,20 @@ def test_offsets_are_mapped_to_pages(knowledge: KnowledgeBase, ingest: Ingest, d
 
 
 @slow
+def test_offsets_are_mapped_to_moments(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
+    """An offset in a transcript has the time and the speaker; one in another text has none."""
+    (docs / "talk.srt").write_text("1\n00:12:31,000 --> 00:12:33,000\nZebras graze alone.\n", encoding="utf-8")
+    ingest(docs)
+    refs = knowledge.retrieval.search(SearchRequest(query="zebras oven", corpora=("c",), k=50)).passages
+    found = {
+        Path(source.uri).name: source.find_place(0)
+        for source in knowledge.corpora.load_sources([ref.source for ref in refs]).values()
+    }
+
+    assert (found["talk.srt"], found["bread.md"]) == ("00:12:31", "")
+
+
+@slow
 def test_unchanged_files_are_skipped(ingest: Ingest, docs: Path, model: WordVectors, uri: str) -> None:
     """A second ingestion embeds and writes nothing, even for a touched file."""
     ingest(docs)

@@ -6,6 +6,7 @@ import pytest
 
 from tenure.sources.parsers.formats.markdown import parse_markdown
 from tenure.sources.parsers.markdown_dialects import expand_dialects
+from tests.architecture.text_functions import TextFunction
 
 DOCUSAURUS = """\
 import Tabs from '@theme/Tabs';
@@ -151,3 +152,70 @@ def test_ordinary_text_is_not_rewritten() -> None:
     text = "Wow!!! That is it.\n\nTitle\n===\n\nimport words from 'nowhere';"
 
     assert parse_markdown(text).text == "Wow!!! That is it.\n\n# Title\n\nimport words from 'nowhere';"
+
+
+def test_templates_of_gitbook_hugo_and_jekyll_are_no_words() -> None:
+    """Hints and tabs introduce what they contain, tags around code are fences, and other tags are removed."""
+    gitbook = (
+        '{% hint style="info" %}\nUse it.\n{% endhint %}\n\n{% tabs %}\n{% tab title="Linux" %}\nRun it.\n{% endtab %}'
+        "\n{% endtabs %}"
+    )
+    hugo = (
+        "{{< new-in 0.161.0 />}}\n: (string) A name.\n\n{{< code-toggle file=hugo >}}\n[params]\na = 1\n"
+        "{{< /code-toggle >}}\n\n> [!NOTE]\n> Mind it.\n\nUse {{% param name %}} or `{{< tag >}}`."
+    )
+    jekyll = (
+        "* this\n{:toc}\n\n{% highlight ruby %}\nputs 1\n{% endhighlight %}\n\n"
+        "Fixed ([#1]({{ site.repository }}/issues/1)) {% raw %}{{ page.url }}{% endraw %} in `{% raw %}`."
+    )
+
+    assert parse_markdown(gitbook).text == "Info:\n\nUse it.\n\nLinux:\n\nRun it."
+    assert parse_markdown(hugo).text == (
+        ": (string) A name.\n\n    [params]\n    a = 1\n\nNote:\n\nMind it.\n\nUse or {{< tag >}}."
+    )
+    assert parse_markdown(jekyll).text == ("- this\n\n    puts 1\n\nFixed (#1) {{ page.url }} in {% raw %}.")
+
+
+def test_directives_and_roles_of_myst_are_read() -> None:
+    """A directive introduces its words without its options, also around code, and a role keeps its words."""
+    text = (
+        "(target)=\n# Title\n\n````{note} Mind\n:class: dropdown\nSee {ref}`the page <target>` and {doc}`../intro`.\n"
+        "```python\nx = 1\n```\n````\n\n+++\n\n:::{admonition} Own title\nWords.\n:::\n\n"
+        "```{code-block} python\ny\n```\n"
+    )
+
+    assert parse_markdown(text).text == (
+        "# Title\n\nNote – Mind:\n\nSee the page and ../intro.\n\n    x = 1\n\nOwn title:\n\nWords.\n\n    y"
+    )
+
+
+def test_icons_attributes_and_components_are_no_words() -> None:
+    """Icons, classes, comments, snippets and tags over several lines are removed; code and set notation stay."""
+    text = (
+        'Words :material-linux:{ .lg .middle } here. {/* note */}\n\n--8<-- "part.md"\n\n'
+        "<ThemedImage\n  alt=\"A\"\n  sources={{\n    light: 'a',\n  }}\n/>\n\nimport Note from './note';\n\n"
+        "Set `:material-linux:` and {a, b}, {x: 1}."
+    )
+
+    assert parse_markdown(text).text == "Words here.\n\nSet :material-linux: and {a, b}, {x: 1}."
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("{%", "{% a ", "{{<", "{{< a ", "{ref}`a ", "`", "`a", ":material-a", "{.a ", "{:a", "{/* ", "style={{ "),
+        *(
+            "```{note}\n",
+            "> [!NOTE]\n",
+            "](a{{",
+            "<A\n",
+            "(a)=\n",
+            "import A ",
+            ":::{note}\n:::\n",
+            "{% highlight a %}\n",
+        ),
+    ],
+)
+def test_time_grows_with_length(piece: str) -> None:
+    """A text of one repeated piece is rewritten in proportional time."""
+    assert not TextFunction(expand_dialects).is_slow(piece)

@@ -18,7 +18,7 @@ from tenure.sources.parsers.registry import Format
 MARKDOWN: Final = Format(
     parser="parse_markdown",
     description="Markdown: headings, lists, tables, code blocks and front matter; notes, tabs and ids of Docusaurus, "
-    "MkDocs and MyST",
+    "MkDocs and MyST, templates of GitBook, Hugo and Jekyll",
     suffixes=(".md", ".markdown", ".mdown", ".mkd", ".mdx"),
     media_types=("text/markdown", "text/x-markdown"),
 )

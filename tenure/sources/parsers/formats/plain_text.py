@@ -17,7 +17,7 @@ from tenure.sources.parsers.registry import Format
 PLAIN_TEXT: Final = Format(
     parser="parse_plain_text",
     description="plain text: paragraphs, lists and underlined headings",
-    suffixes=(".txt", ".text", ".adoc", ".org", ".tex"),
+    suffixes=(".txt", ".text", ".adoc", ".org"),
 )
 LOG: Final = Format(parser="parse_log", description="logs, line by line", suffixes=(".log",))
 CSV: Final = Format(
@@ -47,9 +47,14 @@ _SLACK = 0.25  # ... and any other but the last would exceed 75 % of it with the
 def parse_plain_text(text: str) -> Document:
     """Parse plain text; wrapped lines are joined, and underlined lines or lines with hashes are headings."""
     form = NormalFormWriter()
+    write_plain_text(form, text)
+    return Document(title=form.first_heading, text=form.text, kind="prose")
+
+
+def write_plain_text(form: NormalFormWriter, text: str) -> None:
+    """Write the blocks of plain text."""
     for block in _split_blocks(text):
         _write_block(form, block)
-    return Document(title=form.first_heading, text=form.text, kind="prose")
 
 
 def parse_log(text: str) -> Document:
