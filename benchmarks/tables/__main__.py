@@ -26,9 +26,9 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from benchmarks.recognition.__main__ import normalize
+from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.formats.pdf import parse_pdf
-from tenure.sources.tables.document_tables import list_document_tables
 
 Grid = Sequence[Sequence[str]]
 """Texts by row and column."""

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.sources.parsers.formats.pdf import parse_pdf
-from tenure.sources.tables.document_tables import list_document_tables
 from tests.sources.pdfs import SENTENCES, typeset
 
 

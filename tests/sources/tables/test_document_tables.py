@@ -1,44 +1,18 @@
-"""Tests of the tables in the text of documents."""
+"""Tests of the types of tables in documents."""
 
-import pytest
-
-from tenure.sources.tables.document_tables import convert_column, list_document_tables, parse_number
-
-TEXT = """# Honey
-
-Some text.
-
-|  | Summer |  | Winter |
-| Station | Colonies | Honey | Colonies |
-| Moor | 12 | 140.5 | – |
-| Hill | 7 |  | 3 |
-
-More text.
-
-| Name | Role |
-| Ann | lead |"""
-
-
-def test_tables_have_columns_and_rows_with_offsets() -> None:
-    """The upper cells of a header name all columns to their right, and each row has its offset in the text."""
-    honey, people = list_document_tables(TEXT)
-
-    assert honey.columns == ("Station", "Summer Colonies", "Summer Honey", "Winter Colonies")
-    assert [row.cells for row in honey.body] == [("Moor", "12", "140.5", "–"), ("Hill", "7", "", "3")]
-    assert all(TEXT.startswith(f"| {row.cells[0]} |", row.start) for row in honey.body)
-    assert (people.columns, len(people.body)) == (("Name", "Role"), 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("1,234.5", 1234.5), ("−5", -5), ("(3.4)", -3.4), ("12 %", 12), ("$ 5", 5), ("2019–20", None), ("ten", None)],
-)
-def test_numbers_of_cells_are_read(text: str, number: float | None) -> None:
-    """Separators of thousands, signs, and marks of percentages and currencies are understood."""
-    assert parse_number(text) == number
+from tenure.algorithms.chunking.text_tables import list_document_tables
+from tenure.sources.tables.document_tables import build_table
 
 
 def test_columns_are_numbers_only_if_all_cells_are() -> None:
-    """Cells that say nothing do not turn a column of numbers into text."""
-    assert convert_column(["12", "–", "n/a", "7"]) == [12, None, None, 7]
-    assert convert_column(["12", "about 7", ""]) == ["12", "about 7", None]
+    """Cells that say nothing do not turn a column of numbers into text, and a name is there once."""
+    text = "| Name | n | n |\n| a | 12 | 12 |\n| b | – | about 7 |\n| c | 7.5 |  |"
+    [table] = map(build_table, list_document_tables(text))
+
+    assert table is not None
+    assert table.to_pydict() == {"Name": ["a", "b", "c"], "n": [12, None, 7.5], "n_2": ["12", "about 7", None]}
+
+
+def test_a_header_alone_is_no_table() -> None:
+    """A table without rows has nothing to query."""
+    assert [*map(build_table, list_document_tables("| a | b |"))] == [None]
