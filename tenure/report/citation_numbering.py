@@ -28,7 +28,7 @@ from tenure.contracts.result.result import (
     ResultPosition,
     SourceEntry,
 )
-from tenure.report.sources.places import FileText, find_heading, find_headings
+from tenure.report.sources.places import FileText, find_heading, find_headings, find_table_place
 
 SCANNED_CHARACTERS = 2_000
 """Characters on each side of a quote that are searched for instructions to language models."""
@@ -236,6 +236,7 @@ class CitationNumbering:
         file = self._files.get(source.uri)
         position = file.find(citation.quote) if file else None
         words = source.find_words(citation.start, citation.end)
+        cells = None if source.kind == "code" else find_table_place(text, citation.start, citation.end)
         return ResultCitation(
             source=n,
             start=citation.start,
@@ -245,6 +246,8 @@ class CitationNumbering:
             line=position.line if position else None,
             file_start=position.offset if position else None,
             heading="" if source.kind == "code" else find_heading(text, citation.start),
+            row=cells.row if cells else None,
+            columns=cells.columns if cells else (),
             quote=citation.quote,
             recognized=bool(words),
             doubtful=tuple(text[w.start : w.end] for w in words if w.confidence < MIN_WORD_CONFIDENCE),

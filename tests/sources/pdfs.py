@@ -1,6 +1,8 @@
-"""PDF files for tests, written byte by byte."""
+"""PDF files for tests: lines of text written byte by byte, and typeset pages."""
 
 from collections.abc import Sequence
+
+import typst
 
 _ENCRYPTION = "<< /Filter /Standard /V 1 /R 2 /P -44 /O <{o}> /U <{u}> >>".format(o="ab" * 32, u="cd" * 32)
 
@@ -61,3 +63,18 @@ def _file(objects: Sequence[str], trailer: str) -> bytes:
     head = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
     foot = f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R{trailer} >>\nstartxref\n{len(body)}\n%%EOF\n"
     return body + (head + foot).encode()
+
+
+SENTENCES = [
+    "The survey of the northern apiaries lasted three summers and counted every colony twice a week.",
+    "A second survey followed in the south, where the heather flowers later and the winters are milder.",
+    "Both were paid for by the county, whose report had asked for figures instead of opinions.",
+    "The weather of the second summer was poor, and four of the stations were closed for a month.",
+]
+
+
+def typeset(body: str, settings: str = "") -> bytes:
+    """Return a PDF of typst markup on small pages with 10 points of type."""
+    source = f'#set page("a5", margin: 1.5cm)\n#set text(10pt, hyphenate: false)\n{settings}\n{body}'
+    pdf: bytes = typst.compile(source.encode(), format="pdf")
+    return pdf

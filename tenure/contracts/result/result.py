@@ -72,6 +72,10 @@ class ResultCitation(Contract):
     """Offset of the first character in the file as it is on disk; null without a line or with markup in the file."""
     heading: str = ""
     """Nearest heading before the quote; empty if there is none."""
+    row: int | None = Field(default=None, ge=1)
+    """Row of the table in which the quote is, from 1, with the rows that name the columns; null outside of tables."""
+    columns: tuple[str, ...] = ()
+    """Names of the columns of the quoted cells."""
     quote: str
     """Quoted text."""
     recognized: bool = False

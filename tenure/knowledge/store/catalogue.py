@@ -31,7 +31,7 @@ from tenure.knowledge.store.schema import (
     make_chunk_id,
 )
 from tenure.knowledge.store.store import Store, quote_list, quote_literal
-from tenure.sources.tables.catalogue import TABLE_FORMATS
+from tenure.sources.tables.catalogue import DOCUMENT_SUFFIXES, TABLE_FORMATS
 
 _RESULTS_SUFFIX: Final = " (results)"
 """Suffix of the corpus that holds the results of a corpus."""
@@ -205,13 +205,23 @@ def is_results_corpus(name: str) -> bool:
     return name.endswith(_RESULTS_SUFFIX)
 
 
-def list_table_files(store: Store, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return `uri`, `corpus` and `text` of the files with tables in some corpora, sorted by path."""
+def list_table_files(store: Store, names: Sequence[str], characters: int) -> list[dict[str, str]]:
+    """Return the files with tables in some corpora, sorted by path: `uri`, `corpus`, and the beginning of `text`."""
     like = " OR ".join(f"lower(uri) LIKE '%{suffix}'" for suffix in TABLE_FORMATS)
+    documents = " OR ".join(f"lower(uri) LIKE '%{suffix}'" for suffix in DOCUMENT_SUFFIXES)
     rows = store.read_rows(
-        SOURCES, ["uri", "corpus", "text"], f"corpus IN {quote_list(names)} AND ({like}) AND uri NOT LIKE '%://%'"
+        SOURCES,
+        {"uri": "uri", "corpus": "corpus", "text": f"left(text, {characters})"},
+        f"corpus IN {quote_list(names)} AND uri NOT LIKE '%://%' AND "
+        f"({like} OR (({documents}) AND (text LIKE '| %' OR text LIKE '%\n| %')))",
     )
     return sorted(rows.to_pylist(), key=lambda row: (row["uri"], row["corpus"]))
+
+
+def load_text(store: Store, corpus: str, uri: str) -> str:
+    """Return the text of a source; empty if it was deleted."""
+    where = f"corpus = {quote_literal(corpus)} AND uri = {quote_literal(uri)}"
+    return "".join(store.read_rows(SOURCES, ["text"], where, limit=1)["text"].to_pylist())
 
 
 def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:

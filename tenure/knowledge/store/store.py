@@ -12,7 +12,7 @@ import shutil
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
@@ -161,11 +161,18 @@ class Store:
         return self._db.open_table(name)
 
     def read_rows(
-        self, name: str, columns: Sequence[str], where: str | None = None, limit: int | None = None
+        self,
+        name: str,
+        columns: Sequence[str] | Mapping[str, str],
+        where: str | None = None,
+        limit: int | None = None,
     ) -> pa.Table:
-        """Return the given columns of the rows that match the condition, at most `limit` of them in any order."""
+        """Return columns of the rows that match the condition, at most `limit` of them in any order.
+
+        A mapping names the columns of the result, each with its SQL expression.
+        """
         with self._translate_read_errors(name):
-            query = self._query(name, where).select(list(columns))
+            query = self._query(name, where).select(dict(columns) if isinstance(columns, Mapping) else list(columns))
             [rows] = self._run(query.limit(limit) if limit is not None else query)
         return rows
 

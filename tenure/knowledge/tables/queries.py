@@ -55,6 +55,7 @@ _MAX_FILES = 8
 """Files whose tables are offered for one question."""
 _MAX_TABLES = 12
 """Tables offered for one question."""
+_RANKED_CHARACTERS = 4000
 _MAX_EXAMPLES = 5
 _SAMPLE_ROWS = 20
 """Rows of a database table that are stored with its description."""
@@ -67,7 +68,7 @@ class TableSource:
     database: Database
     corpus: str
     text: str
-    """Stored description, from which relevance to a question is estimated."""
+    """Beginning of the stored text, from which relevance to a question is estimated."""
 
     @property
     def address(self) -> str:
@@ -112,21 +113,21 @@ class TableQueries:
         files = _rank_files(request.question, self._list_files(request.corpora))
         tables: list[Table] = []
         with suppress(SqlError):
-            tables += describe_tables([file.database for file in files], self._limits, sample=0) if files else ()
+            tables += describe_tables(self._load_texts(files), self._limits, sample=0) if files else ()
         for database in self._list_databases(request.databases):
             described = self._describe_database(database)
             self._store_description(database, described)
             tables += described
         ranked = sorted(tables, key=lambda table: -_count_overlap(request.question, _list_words(table)))[:_MAX_TABLES]
-        sources = [source.database for source in self._list_sources(request.corpora, request.databases)]
-        mentioned = find_mentioned_values(request.question, ranked, sources, self._limits)
+        databases = self._load_texts(self._list_databases(request.databases) + files)
+        mentioned = find_mentioned_values(request.question, ranked, databases, self._limits)
         return tuple(_to_table_info(table, mentioned) for table in ranked)
 
     def query(self, request: QueryRequest) -> QueryReply:
         """Run one SELECT; an SQL error is returned in the reply, so that the query can be corrected."""
         sources = self._list_sources(request.corpora, request.databases)
         try:
-            result = _run_select(request, sources, self._limits)
+            result = self._run_select(request, sources, self._limits)
         except SqlError as problem:
             return QueryReply(problem=str(problem))
         passages = self._store_query_result(request, result, sources) if request.keep else ()
@@ -143,7 +144,8 @@ class TableQueries:
         # Each row takes at least two bytes, so this limit never cuts a file that is small enough.
         bounds = replace(self._limits, rows=max(1, request.max_bytes // 2))
         try:
-            result = _run_select(request, self._list_sources(request.corpora, request.databases), bounds)
+            sources = self._list_sources(request.corpora, request.databases)
+            result = self._run_select(request, sources, bounds)
         except SqlError as problem:
             return TableFileReply(problem=str(problem))
         text = format_csv(result)
@@ -166,11 +168,28 @@ class TableQueries:
         figures = document.text.index(f"## {METHOD_HEADING}")
         return self._store_document(document, origins, f"program={hash_parts(program)[:16]}", request.question, figures)
 
+    def _run_select(
+        self, request: QueryRequest | TableFileRequest, sources: Sequence[TableSource], limits: SqlLimits
+    ) -> ResultTable:
+        if not sources:
+            raise SqlError("there are no tables in " + (", ".join(request.corpora) or "what was named"))
+        return run_select(self._load_texts(_select_mentioned(request.sql, sources)), request.sql, limits)
+
+    def _load_texts(self, sources: Sequence[TableSource]) -> list[Database]:
+        """Return the databases of sources; those that are documents get their stored text."""
+        return [
+            replace(source.database, text=catalogue.load_text(self._store, source.corpus, source.database.location))
+            if source.database.format == "document"
+            else source.database
+            for source in sources
+        ]
+
     def _list_sources(self, corpora: Sequence[str], list_databases: Sequence[str]) -> list[TableSource]:
         return [*self._list_files(corpora), *self._list_databases(list_databases)]
 
     def _list_files(self, corpora: Sequence[str]) -> list[TableSource]:
-        rows = {row["uri"]: row for row in catalogue.list_table_files(self._store, corpora)} if corpora else {}
+        files = catalogue.list_table_files(self._store, corpora, _RANKED_CHARACTERS) if corpora else ()
+        rows = {row["uri"]: row for row in files}
         if self._readable_files is not None:
             corpora_read = {row["corpus"] for row in rows.values()}
             readable = {corpus: self._readable_files(rows, corpus) for corpus in corpora_read}
@@ -224,9 +243,9 @@ class TableQueries:
 
 def _rank_files(question: str, sources: Sequence[TableSource]) -> list[TableSource]:
     """Return the files whose descriptions share most words with a question."""
-    return sorted(
-        sources, key=lambda source: -_count_overlap(question, f"{source.database.name} {source.text[:4000]}")
-    )[:_MAX_FILES]
+    return sorted(sources, key=lambda source: -_count_overlap(question, f"{source.database.name} {source.text}"))[
+        :_MAX_FILES
+    ]
 
 
 def _select_mentioned(sql: str, sources: Sequence[TableSource]) -> list[TableSource]:
@@ -238,14 +257,6 @@ def _select_mentioned(sql: str, sources: Sequence[TableSource]) -> list[TableSou
         if source.database.name in lower or source.database.format in ("sqlite", "postgres")
     ]
     return mentioned or list(sources[:_MAX_FILES])
-
-
-def _run_select(
-    request: QueryRequest | TableFileRequest, sources: Sequence[TableSource], limits: SqlLimits
-) -> ResultTable:
-    if not sources:
-        raise SqlError("there are no tables in " + (", ".join(request.corpora) or "what was named"))
-    return run_select([source.database for source in _select_mentioned(request.sql, sources)], request.sql, limits)
 
 
 def _find_origins(read: Collection[str], sources: Sequence[TableSource]) -> list[TableSource]:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from tenure.algorithms.chunking.chunking import format_heading_path
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.result.result import ResultCitation, ResultClaim
-from tenure.report.sources.places import describe_part, describe_recognition
+from tenure.report.sources.places import describe_part, describe_recognition, describe_row
 
 MAX_GAP_CHARACTERS, MAX_MARKER_CHARACTERS = 4, 12
 """Maximum characters, such as line breaks, between two parts of an excerpt without words between them, and before an
@@ -95,4 +95,4 @@ def _describe_place(quoted: Sequence[ResultCitation]) -> str:
     place = (
         ", ".join(filter(None, (describe_part(quoted[0]), line))) or f"characters {quoted[0].start}–{quoted[-1].end}"
     )
-    return place + describe_recognition(quoted)
+    return place + (describe_row(quoted[0]) if len(quoted) == 1 else "") + describe_recognition(quoted)

@@ -96,6 +96,11 @@ class NormalFormWriter:
         if any(words):
             self._add("row", [f"| {' | '.join(words)} |"])
 
+    def end_table(self) -> None:
+        """End the open table, so that the next row starts another one."""
+        if self._blocks and self._blocks[-1][0] == "row":
+            self._blocks[-1] = ("table", self._blocks[-1][1])
+
     def open_list(self, start: int | None = None) -> None:
         """Start a list inside the open list or item; a start number makes it a numbered list."""
         self._flush()

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenure.sources.document.normal_form import collapse_whitespace
+from tenure.sources.parsers.page_layout import split_columns
 from tenure.sources.parsers.page_lines import PageLine, WordBox
 
 MISSING: Final = "text recognition is not installed (extra `ocr`)"
@@ -32,12 +33,6 @@ _MIN_PAGE_CONFIDENCE: Final = 0.75
 """Mean below which a page counts as illegible: a mirrored page has 0.73, one upside down 0.7, printed ones 0.97."""
 _TURN_CONFIDENCE: Final = 0.85
 """Mean below which a page is read upside down as well."""
-_MIN_COLUMN_LINES: Final = 4
-_MIN_COLUMN_CHARACTERS: Final = 20
-"""Median length of the lines of a column of prose; the cells of a form or a receipt are shorter, and read by row."""
-_MAX_SPANNING: Final = 0.15
-"""Share of lines, such as titles, that may cross the gap between two columns."""
-
 Image = NDArray[np.uint8]
 """Picture of shape (height, width, 3), in the order blue, green, red."""
 
@@ -58,6 +53,10 @@ class _Box(NamedTuple):
     @property
     def middle(self) -> float:
         return (self.top + self.bottom) / 2
+
+    @property
+    def text(self) -> str:
+        return self.line.text
 
 
 class _Clock:
@@ -105,7 +104,7 @@ def recognize(image: Image) -> list[PageLine]:
         return []
     return [
         replace(line, words=tuple(_turn_back(word, best.turns) for word in line.words))
-        for block in _split_columns(best.boxes)
+        for block in split_columns(best.boxes)
         for line in _join_rows(block)
     ]
 
@@ -192,46 +191,6 @@ def _measure_skew(quads: NDArray[np.float64]) -> float:
     lengths = np.hypot(edges[:, 0], edges[:, 1])
     long = edges[lengths >= np.median(lengths)]
     return float(np.median(np.arctan2(long[:, 1], long[:, 0])))
-
-
-def _split_columns(boxes: list[_Box], depth: int = 3) -> list[list[_Box]]:
-    """Return the columns of text in reading order; lines across a gap, such as titles, separate what is around them."""
-    cut = _find_gap(boxes) if depth else None
-    if cut is None:
-        return [boxes]
-    spanning = sorted((box for box in boxes if box.left < cut < box.right), key=lambda box: box.middle)
-    blocks: list[list[_Box]] = []
-    top = -math.inf
-    for crossing in (*spanning, None):
-        bottom = crossing.middle if crossing else math.inf
-        band = [box for box in boxes if top <= box.middle < bottom and box not in spanning]
-        for side in ([b for b in band if b.right <= cut], [b for b in band if b.left >= cut]):
-            blocks += _split_columns(side, depth - 1) if side else []
-        blocks += [[crossing]] if crossing else []
-        top = bottom
-    return blocks
-
-
-def _find_gap(boxes: Sequence[_Box]) -> float | None:
-    """Return the position of the gap between two columns of prose, or None."""
-    if len(boxes) < 2 * _MIN_COLUMN_LINES:
-        return None
-    lefts, rights = np.array([box.left for box in boxes]), np.array([box.right for box in boxes])
-    positions = np.linspace(lefts.min(), rights.max(), 201)[30:-30]
-    crossed = ((lefts[:, None] < positions) & (positions < rights[:, None])).sum(0)
-    # The middle of the widest gap.
-    gap = np.flatnonzero(crossed == crossed.min())
-    runs = np.split(gap, np.flatnonzero(np.diff(gap) > 1) + 1)
-    widest = max(runs, key=len)
-    cut = float(positions[widest[len(widest) // 2]])
-    if crossed.min() > _MAX_SPANNING * len(boxes):
-        return None
-    sides = [[box for box in boxes if box.right <= cut], [box for box in boxes if box.left >= cut]]
-    is_prose = all(
-        len(side) >= _MIN_COLUMN_LINES and np.median([len(b.line.text) for b in side]) >= _MIN_COLUMN_CHARACTERS
-        for side in sides
-    )
-    return cut if is_prose else None
 
 
 def _join_rows(boxes: Sequence[_Box]) -> Iterator[PageLine]:

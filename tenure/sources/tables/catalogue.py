@@ -1,6 +1,7 @@
 """List the tables in files and databases, and define their descriptions.
 
-The SQL name of a table is the name of its file if the file is one table, and `database.table` inside a database.
+The SQL name of a table is the name of its file if the file is one table, and `database.table` inside a database, a
+workbook or a document.
 """
 
 import re
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final, Literal
 
-TableFormat = Literal["csv", "tsv", "parquet", "jsonl", "sqlite", "postgres", "sheets"]
+TableFormat = Literal["csv", "tsv", "parquet", "jsonl", "sqlite", "postgres", "sheets", "document"]
 
 CellValue = str | int | float | bool | None
 """Value of a cell that JSON can represent; dates and times are texts in ISO 8601."""
@@ -27,6 +28,11 @@ TABLE_FORMATS: Final[dict[str, TableFormat]] = {
     ".db": "sqlite",
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "sheets"),
 }
+
+DOCUMENT_SUFFIXES: Final = (".pdf",)
+"""Suffixes of documents whose tables are read from their stored text."""
+
+_FORMATS: Final[dict[str, TableFormat]] = {**TABLE_FORMATS, **dict.fromkeys(DOCUMENT_SUFFIXES, "document")}
 
 TABLE_MEDIA_TYPES: Final = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
@@ -50,6 +56,8 @@ class Database:
     location: str
     """Absolute path of the file, or connection string of the database."""
     format: TableFormat
+    text: str = ""
+    """Stored text of a document, which has its tables; empty for other formats."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +101,29 @@ class ResultTable:
 
 def detect_table_format(path: PurePath) -> TableFormat | None:
     """Return the table format of a file name, or None if it has none."""
-    return TABLE_FORMATS.get(path.suffix.lower())
+    return _FORMATS.get(path.suffix.lower())
 
 
 def to_sql_identifier(text: str) -> str:
     """Return a text as an SQL name that needs no quotes."""
     name = re.sub(r"\W+", "_", text.lower(), flags=re.ASCII).strip("_") or "table"
     return f"t_{name}" if name[0].isdigit() else name
+
+
+def name_columns(names: Iterable[object]) -> list[str]:
+    """Return names of columns, each once; columns without a name are numbered."""
+    taken: set[str] = set()
+    return [make_unique(" ".join(str(name or f"column {n}").split()), taken) for n, name in enumerate(names, 1)]
+
+
+def make_unique(name: str, names: set[str]) -> str:
+    """Return a name, with a number if it is taken, and add it to the names: SQL names are case-insensitive."""
+    free, number = name, 1
+    while free.lower() in names:
+        number += 1
+        free = f"{name}_{number}"
+    names.add(free.lower())
+    return free
 
 
 def list_databases(paths: Iterable[str]) -> tuple[Database, ...]:
@@ -113,7 +137,7 @@ def list_databases(paths: Iterable[str]) -> tuple[Database, ...]:
         for path in clashing:
             step[path] += 1
     return tuple(
-        Database(_build_name(path, step[path]), path, TABLE_FORMATS[PurePath(path).suffix.lower()]) for path in files
+        Database(_build_name(path, step[path]), path, _FORMATS[PurePath(path).suffix.lower()]) for path in files
     )
 
 

@@ -12,7 +12,7 @@ from python_calamine import CalamineError, CalamineWorkbook, PasswordError, Shee
 from tenure.files.opening import FileRefused, open_file
 from tenure.sources.document.document import Unreadable
 from tenure.sources.document.zip_package import PACKAGE_ERRORS, check_package
-from tenure.sources.tables.catalogue import to_sql_identifier
+from tenure.sources.tables.catalogue import make_unique, name_columns, to_sql_identifier
 
 _MAX_BYTES: Final = 50_000_000
 _MAX_CELLS: Final = 2_000_000
@@ -67,7 +67,7 @@ def _read_workbook(workbook: CalamineWorkbook) -> Iterator[Sheet]:
             raise Unreadable(f"has more than {_MAX_CELLS} cells")
         rows = [[None if cell == "" else cell for cell in row] for row in sheet.to_python()]
         if table := _build_table([row for row in rows if any(cell is not None for cell in row)]):
-            yield Sheet(_make_unique(to_sql_identifier(metadata.name), names), table)
+            yield Sheet(make_unique(to_sql_identifier(metadata.name), names), table)
 
 
 def _build_table(rows: Sequence[Sequence[SheetCell]]) -> pa.Table | None:
@@ -87,24 +87,9 @@ def _split_header(rows: Sequence[Sequence[SheetCell]]) -> tuple[list[str], Seque
         texts = [cell for cell in row if cell is not None]
         if len(texts) >= max(1, 0.6 * width):
             if all(isinstance(cell, str) for cell in texts):
-                return _name_columns(row), rows[index + 1 :]
+                return name_columns(row), rows[index + 1 :]
             break
-    return _name_columns([None] * width), rows
-
-
-def _name_columns(row: Sequence[SheetCell]) -> list[str]:
-    names: set[str] = set()
-    return [_make_unique(" ".join(str(cell or f"column {index}").split()), names) for index, cell in enumerate(row, 1)]
-
-
-def _make_unique(name: str, names: set[str]) -> str:
-    """Return a name, with a number if it is taken: SQL names are case-insensitive."""
-    free, number = name, 1
-    while free.lower() in names:
-        number += 1
-        free = f"{name}_{number}"
-    names.add(free.lower())
-    return free
+    return name_columns([None] * width), rows
 
 
 def _build_column(column: Sequence[SheetCell]) -> pa.Array:

@@ -9,7 +9,7 @@ extensions for SQLite and PostgreSQL are part of the installation; DuckDB verifi
 import math
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -20,9 +20,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import pyarrow as pa
 
+from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.sources.document.document import Unreadable
 from tenure.sources.tables.catalogue import CellValue, Column, ColumnKind, Database, ResultTable, Table
+from tenure.sources.tables.document_tables import build_table
 from tenure.sources.tables.postgres_options import ConnectionStringError, parse_connection_string
 from tenure.sources.tables.sql_guard import check_sql
 
@@ -122,7 +125,8 @@ class SqlEngine:
                 files = [database for database in opened if database.format in _READERS]
                 for database in opened:
                     if database not in files:
-                        self._open(database, self._load_sheets if database.format == "sheets" else self._attach)
+                        loaders = {"sheets": self._load_sheets, "document": self._load_document}
+                        self._open(database, loaders.get(database.format, self._attach))
                 self._close_off([database.location for database in files])
                 # A file is opened only after the others are out of reach: its name may be a pattern of file names.
                 for database in files:
@@ -233,13 +237,21 @@ class SqlEngine:
         # The import takes as long as all other imports of this module together.
         from tenure.sources.tables.sheets import read_sheets
 
+        self._load(database, ((sheet.name, sheet.table) for sheet in read_sheets(Path(database.location))))
+
+    def _load_document(self, database: Database) -> None:
+        """Load the tables in the text of a document; they have the numbers of their order."""
+        tables = enumerate(map(build_table, list_document_tables(database.text)), 1)
+        self._load(database, ((f"table_{number}", table) for number, table in tables if table is not None))
+
+    def _load(self, database: Database, tables: Iterable[tuple[str, pa.Table]]) -> None:
         self._connection.execute(f"CREATE SCHEMA {quote_name(database.name)}")
-        for sheet in islice(read_sheets(Path(database.location)), _MAX_TABLES):
-            self._connection.register("_sheet", sheet.table)
-            target = f"{quote_name(database.name)}.{quote_name(sheet.name)}"
-            self._connection.execute(f"CREATE TABLE {target} AS SELECT * FROM _sheet")
-            self._connection.unregister("_sheet")
-            self._tables[database.name].append(f"{database.name}.{sheet.name}")
+        for name, table in islice(tables, _MAX_TABLES):
+            self._connection.register("_loaded", table)
+            target = f"{quote_name(database.name)}.{quote_name(name)}"
+            self._connection.execute(f"CREATE TABLE {target} AS SELECT * FROM _loaded")
+            self._connection.unregister("_loaded")
+            self._tables[database.name].append(f"{database.name}.{name}")
 
     def _attach(self, database: Database) -> None:
         """Attach a database under a reserved name, and create views of its tables in a schema."""

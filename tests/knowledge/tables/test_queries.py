@@ -16,6 +16,7 @@ from tenure.knowledge.store.schema import SOURCES
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
+from tests.sources.pdfs import SENTENCES, typeset
 from tests.sources.table_files import inserted, sqlite, table_file
 from tests.support.tiers import slow
 
@@ -260,3 +261,21 @@ def test_files_that_left_the_document_roots_are_not_opened(tmp_path: Path) -> No
     refused = knowledge.tables.query(query.model_copy(update={"corpora": ("bob~c",)}))
     assert refused.rows == () and refused.problem
     assert asked_for == [([str(table)], "ann~c"), ([str(table)], "bob~c")]
+
+
+@slow
+def test_tables_of_a_pdf_are_queried(tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase) -> None:
+    """A table of a PDF is offered and queried with types like a file; a PDF without one is not offered."""
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    cells = "[Station], [Honey (kg)], [Moor], [1,140.5], [Hill], [82], [Coast], [–]"
+    (folder / "bees 2026.pdf").write_bytes(typeset(f"{SENTENCES[0]}\n\n#table(columns: 2, {cells})"))
+    (folder / "letter.pdf").write_bytes(typeset(SENTENCES[1]))
+    ingest(folder)
+    offered = knowledge.tables.list_tables(TablesRequest(question="How much honey?", corpora=("c",)))
+    reply = asked(knowledge, 'SELECT Station, "Honey (kg)" FROM bees_2026.table_1 ORDER BY 2 DESC', return_rows=True)
+
+    assert [(t.name, t.rows, [c.kind for c in t.columns]) for t in offered] == [
+        ("bees_2026.table_1", 3, ["text", "number"])
+    ]
+    assert reply.rows == (("Moor", 1140.5), ("Hill", 82), ("Coast", None))

@@ -2,8 +2,18 @@
 
 from dataclasses import replace
 
+import pytest
+
+from tenure.contracts.result.result import ResultCitation
 from tenure.report.assemble import assemble_result
-from tenure.report.sources.places import FilePlace, FileText, describe_place, find_heading
+from tenure.report.sources.places import (
+    FilePlace,
+    FileText,
+    TablePlace,
+    describe_place,
+    find_heading,
+    find_table_place,
+)
 from tests.report.samples import SOURCES, TIDES, report
 
 TEXT = "# One\n\nFirst.\n\n## Two *and* a half\n\nSecond.\n"
@@ -53,3 +63,30 @@ def test_comments_of_a_program_are_no_headings() -> None:
     sources = SOURCES | {TIDES: replace(SOURCES[TIDES], kind="code")}
 
     assert assemble_result(report(), sources).sections[0].claims[0].citations[0].heading == ""
+
+
+TABLE = "Honey:\n\n| Station | Honey |\n| Moor | 140.5 |\n| Hill | 82 |\n\nThe end."
+
+
+@pytest.mark.parametrize(
+    ("quote", "place"),
+    [
+        ("| Hill | 82 |", TablePlace(3, ("Station", "Honey"))),
+        ("140.5", TablePlace(2, ("Honey",))),
+        ("Moor", TablePlace(2, ("Station",))),
+        ("The end.", None),
+        ("Honey:", None),
+    ],
+)
+def test_a_cell_is_found_by_row_and_column(quote: str, place: TablePlace | None) -> None:
+    """A quote in a table has its row and the names of the quoted columns, and other quotes have none."""
+    start = TABLE.index(quote)
+
+    assert find_table_place(TABLE, start, start + len(quote)) == place
+
+
+def test_row_and_columns_are_named() -> None:
+    """The place of a cell names its row and its column."""
+    citation = ResultCitation(source=1, start=9, end=14, quote="140.5", page=2, row=3, columns=("Honey",))
+
+    assert describe_place(citation) == "page 2, from character 9, row 3 of a table, column “Honey”"

@@ -12,6 +12,7 @@ import typst
 
 from tenure.sources.parsers import recognition
 from tenure.sources.parsers.formats.pdf import parse_pdf
+from tenure.sources.parsers.page_layout import split_columns
 from tenure.sources.parsers.page_lines import PageLine, WordBox
 from tests.support.tiers import slow
 
@@ -58,21 +59,11 @@ def make_box(left: float, top: float, text: str, width: float = 400) -> recognit
     return recognition._Box(left, top, left + width, top + 20, PageLine(text, (WordBox(0, text, 0, 0, 1, 1, 0.9),)))
 
 
-def test_columns_of_prose_are_read_one_after_the_other() -> None:
-    """A title across both columns comes first; the columns follow, from the left."""
-    title = make_box(0, 0, "A title across both columns", 900)
-    left = [make_box(0, 40 + 30 * n, f"line {n} of the left column of prose") for n in range(5)]
-    right = [make_box(500, 40 + 30 * n, f"line {n} of the right column of prose") for n in range(5)]
-    blocks = recognition._split_columns([title, *[box for pair in zip(left, right, strict=True) for box in pair]])
-
-    assert blocks == [[title], left, right]
-
-
 def test_cells_of_a_form_are_read_by_row() -> None:
     """Short texts side by side are no columns: label and value form a line, whose words keep their offsets."""
     labels = [make_box(0, 30 * n, f"label {n}") for n in range(6)]
     values = [make_box(500, 30 * n + 3, f"value {n}") for n in range(6)]
-    [block] = recognition._split_columns([*labels, *values])
+    [block] = split_columns([*labels, *values])
     lines = list(recognition._join_rows(block))
 
     assert [line.text for line in lines] == [f"label {n} value {n}" for n in range(6)]

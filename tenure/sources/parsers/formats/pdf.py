@@ -1,12 +1,12 @@
-"""Parse PDF files with pdfium: the text layer, and recognized text of pages without one.
+"""Parse PDF files with pdfium: text and tables of the text layer, and recognized text of pages without one.
 
-Headings come from the outline of the document, if it has one; they are never inferred from font sizes.
+Headings come from the outline of the document, or from size and weight of the type if it has none.
 """
 
 import re
 import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,12 +17,15 @@ import pypdfium2.raw as pdfium
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import collapse_whitespace
 from tenure.sources.parsers import recognition
-from tenure.sources.parsers.page_lines import PageLine, describe_unread, fold_heading, write_pages
+from tenure.sources.parsers.page_lines import PageItem, PageLine, PageTable, describe_unread, fold_heading, write_pages
+from tenure.sources.parsers.page_styles import mark_styles
+from tenure.sources.parsers.page_tables import Line, lay_out_page
+from tenure.sources.parsers.pdf_page import PdfPage
 from tenure.sources.parsers.registry import Format
 
 PDF: Final = Format(
     parser="parse_pdf",
-    description="PDF: the text layer, without running heads and page numbers; scanned pages with the extra `ocr`",
+    description="PDF: text, headings and tables, without running heads and page numbers; scans with the extra `ocr`",
     suffixes=(".pdf",),
     media_types=("application/pdf",),
     is_binary=True,
@@ -43,6 +46,8 @@ _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")  # "D:20210309" of "D:202103091
 _MEANINGLESS = frozenset(("Co", "Cn", "Cs", "So"))
 _MAX_STAMP_CHARACTERS = 100
 """Length up to which the text layer of a scanned page is taken for a stamp, such as "Downloaded by …"."""
+_MAX_PLACED_CHARACTERS = 4_000_000
+"""Characters of a file whose places are read: about 1,500 pages, and 15 s of computing time."""
 _MIN_SCAN_SHARE = 0.5
 """Share of a page that a picture covers if the page is a scan."""
 _MAX_BROKEN_SHARE = 0.2
@@ -53,19 +58,19 @@ def parse_pdf(data: bytes, limit_bytes: int = 0) -> Document:
     """Parse a PDF; `limit_bytes` has no effect."""
     try:
         with _PDFIUM:
-            pages, outline, fields, unread = _extract_text(data)
+            pages, outline, fields, unread, flat = _extract_text(data)
     except pypdfium2.PdfiumError as error:
         raise Unreadable("is a damaged PDF") from error
     if not any(pages):
         raise Unreadable(f"has no text layer, and {unread[1]}" if unread[0] else "has no text")
     title = collapse_whitespace(fields.get("Title", ""))
     return replace(
-        write_pages(pages, outline),
+        write_pages(mark_styles(pages, with_headings=not outline), outline),
         # The first heading of an outline is often "Introduction"; the file name is a better title.
         title="" if _PLACEHOLDER_TITLE.match(title) else title,
         author=collapse_whitespace(fields.get("Author", "")),
         published=_parse_date(fields.get("CreationDate", "")),
-        unread=describe_unread(*unread),
+        unread=describe_unread(*unread) or flat,
     )
 
 
@@ -78,29 +83,45 @@ _Unread = tuple[list[int], str]
 """Numbers of scanned pages without recognized text, and the reason."""
 
 
-def _extract_text(data: bytes) -> tuple[list[list[PageLine]], dict[str, int], dict[str, str], _Unread]:
-    """Return lines per page, outline levels by folded title, the metadata, and the scanned pages that were not read."""
+def _extract_text(data: bytes) -> tuple[list[list[PageItem]], dict[str, int], dict[str, str], _Unread, str]:
+    """Return lines and tables per page, outline levels by folded title, the metadata, and what was not read."""
     try:
         pdf = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         raise Unreadable(_REASONS.get(error.err_code, "is not a valid PDF")) from error
     try:
         outline = {fold_heading(mark.get_title()): mark.level + 1 for mark in pdf.get_toc()}
-        pages = [_extract_page_lines(pdf, n) for n in range(len(pdf))]
+        pages: list[list[PageItem]] = []
+        placed = 0
+        flat = ""
+        for n in range(len(pdf)):
+            page = PdfPage(pdf[n])
+            placed += page.count
+            if page.is_dense or placed > _MAX_PLACED_CHARACTERS:
+                flat = flat or f"was read without columns and tables on page {n + 1} and later pages: it is too long"
+                pages.append([*_extract_lines(page.get_text())])
+            else:
+                pages.append([_style_line(page, item) for item in lay_out_page(page.read_words(), page.read_rules())])
         unread = _recognize_scans(pdf, pages)
-        return pages, outline, pdf.get_metadata_dict(), unread
+        return pages, outline, pdf.get_metadata_dict(), unread, flat
     finally:
         pdf.close()
 
 
-def _extract_page_lines(pdf: pypdfium2.PdfDocument, n: int) -> list[PageLine]:
-    page = pdf[n]
-    # pdfium replaces a hyphen at the end of a line and the line break by this character.
-    text = page.get_textpage().get_text_bounded().replace("\x02", "-\n")
-    return [PageLine(words) for line in text.splitlines() if (words := collapse_whitespace(line))]
+def _extract_lines(text: str) -> Iterator[PageLine]:
+    return (PageLine(words) for line in text.splitlines() if (words := collapse_whitespace(line)))
 
 
-def _recognize_scans(pdf: pypdfium2.PdfDocument, pages: list[list[PageLine]]) -> _Unread:
+def _style_line(page: PdfPage, item: Line | PageTable) -> PageItem:
+    if isinstance(item, PageTable):
+        return item._replace(rows=tuple(tuple(map(collapse_whitespace, row)) for row in item.rows))
+    if item.words[0].is_turned:
+        return PageLine(collapse_whitespace(item.text))
+    is_bold = all(page.is_bold(word) for word in (item.words[0], item.words[-1]))
+    return PageLine(collapse_whitespace(item.text), top=item.top, size=item.height, is_bold=is_bold)
+
+
+def _recognize_scans(pdf: pypdfium2.PdfDocument, pages: list[list[PageItem]]) -> _Unread:
     """Replace the lines of scanned pages by recognized ones; return the pages for which that was not possible."""
     scans = [n for n, lines in enumerate(pages) if _is_scan(pdf[n], "".join(line.text for line in lines))]
     unread, reason = [], "no legible text was recognized"
@@ -110,7 +131,7 @@ def _recognize_scans(pdf: pypdfium2.PdfDocument, pages: list[list[PageLine]]) ->
         except recognition.Unavailable as error:
             return [page + 1 for page in scans if page >= n], str(error)
         if _count_letters(lines) > _count_letters(pages[n]):
-            pages[n] = lines
+            pages[n] = [*lines]
         elif not pages[n]:
             unread.append(n + 1)
     return unread, reason
@@ -130,7 +151,7 @@ def _is_scan(page: pypdfium2.PdfPage, text: str) -> bool:
     return bool(covered > _MIN_SCAN_SHARE * width * height)
 
 
-def _count_letters(lines: Sequence[PageLine]) -> int:
+def _count_letters(lines: Sequence[PageItem]) -> int:
     return sum(c.isalnum() for line in lines for c in line.text)
 
 
