@@ -18,7 +18,14 @@ import Stemmer
 LineKind = Literal["prose", "item", "heading", "code", "table"]
 
 _ITEM = re.compile(r"^\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s+")  # "- item", "• item", "3) item".
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")  # "read-only", "isn't"; an underscore separates words.
+# Accents and vowel signs that belong to a word but are no letters: combining accents, Hebrew, Arabic, the scripts of
+# India, Thai, Lao, Burmese and Khmer, as in "हिन्दी", "ที่".
+_MARKS = (
+    r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd"
+    r"\u102b-\u103e\u17b4-\u17d3"
+)
+# "read-only", "isn't"; an underscore separates words.
+_WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*|[-'’][^\W_]+)*")
 # "## Limits".
 _HEADING = re.compile(r"^#{1,6} ")
 _BLANK = re.compile(r"\s")
@@ -158,7 +165,7 @@ def stem_words(text: str) -> list[str]:
     ]
 
 
-_FUNCTION_WORDS = frozenset(
+FUNCTION_WORDS = frozenset(
     """the of and is are to that for with by has have it its be been from not which what when where why how who does did
     while than this they their there because between before would should could into about without""".split()
 )
@@ -168,15 +175,18 @@ _MIN_WORDS = 4  # Three words, as in a heading, often have no function word.
 
 def is_non_english(text: str) -> bool:
     """Return whether a statement is clearly not English: another script, or no common English function word."""
+    return is_non_latin(text) or (len(split_words(text)) >= _MIN_WORDS and not may_be_english(text))
+
+
+def is_non_latin(text: str) -> bool:
+    """Return whether most letters of a text are of another script than the Latin one."""
     letters = [character for character in text if character.isalpha()]
-    non_latin = sum(ord(character) > MAX_LATIN_CODE_POINT for character in letters)
-    text_words = split_words(text)
-    return 2 * non_latin > len(letters) or (len(text_words) >= _MIN_WORDS and not may_be_english(text))
+    return 2 * sum(ord(character) > MAX_LATIN_CODE_POINT for character in letters) > len(letters)
 
 
 def may_be_english(text: str) -> bool:
     """Return whether a text contains a common English function word."""
-    return not _FUNCTION_WORDS.isdisjoint(split_words(text))
+    return not FUNCTION_WORDS.isdisjoint(split_words(text))
 
 
 def find_verbatim(text: str, words: str, *, ignore_case: bool = False) -> tuple[int, int] | None:

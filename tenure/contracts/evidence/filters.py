@@ -16,6 +16,7 @@ FILTER_FIELDS: Final[Mapping[str, FilterFieldType]] = {
     "published": "date",
     "kind": "text",
     "suffix": "text",
+    "language": "text",
     "ordinal": "number",
 }
 """Fields that searches can filter by."""

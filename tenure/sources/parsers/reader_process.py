@@ -19,6 +19,8 @@ from tenure.algorithms.coding.syntax import parse_code
 from tenure.algorithms.retrieval.page_quality import PageAssessment, assess_page
 from tenure.algorithms.retrieval.relations import EntityPairCounts, extract_cooccurrences
 from tenure.algorithms.text.entities import NamedEntities, extract_named_entities
+from tenure.algorithms.text.languages.detection import UNKNOWN, detect_languages
+from tenure.algorithms.text.languages.terms import list_terms
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
 from tenure.files.discovery import INCLUDE_SECRETS_HINT
@@ -34,7 +36,7 @@ from tenure.sources.parsers.web_page import parse_page
 READY_MESSAGE = "ready"
 PAGE_MESSAGE = "page"
 """Message that the text of a page is going to be recognized, which takes time of its own."""
-PARSER_VERSION = "14"
+PARSER_VERSION = "15"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -96,6 +98,10 @@ class ParsedChunk:
     """Names that the chunk mentions, for the graph."""
     terms: str
     """Distinct stems of its words, in alphabetical order."""
+    language: str
+    """ISO 639-1 code; empty if it is unknown."""
+    language_terms: str | None
+    """Terms of the search text for the full-text index of languages other than English; None in English."""
     phrases: tuple[str, ...]
     """Keys of its noun phrases and identifiers."""
     co_occurrences: EntityPairCounts
@@ -233,8 +239,9 @@ def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedCh
         max_tokens=recipe.max_tokens,
         syntax=parse_code(document.text, find_language(document.title)) if document.kind == "code" else None,
     )
-    for span in spans:
-        text = document.text[span.start : span.end]
+    texts = [document.text[span.start : span.end] for span in spans]
+    languages = detect_languages(texts) if document.kind == "prose" else [UNKNOWN] * len(texts)
+    for span, text, language in zip(spans, texts, languages, strict=True):
         path = tuple(span.heading_path)
         search_text = "\n".join(dict.fromkeys((document.title, *path))) + "\n" + text
         cooccurrences = extract_cooccurrences(text)
@@ -251,6 +258,8 @@ def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedCh
                 search_text=search_text,
                 names=extract_named_entities(text),
                 terms=" ".join(sorted(set(stem_words(search_text)))),
+                language=language,
+                language_terms=None if language in ("en", UNKNOWN) else " ".join(list_terms(search_text, language)),
                 phrases=cooccurrences.phrases,
                 co_occurrences=cooccurrences.pairs,
             )
