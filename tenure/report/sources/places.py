@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.result.result import ResultCitation
+from tenure.report.translation import translate
 
 _HEADING = re.compile(r"^(?P<level>#{1,6}) +(?P<name>\S.*)$", re.MULTILINE)
 """Heading in the stored text of a document."""
@@ -81,9 +82,12 @@ def _list_phrases(text: str) -> list[tuple[tuple[str, ...], int]]:
 
 def describe_place(citation: ResultCitation) -> str:
     """Return the place of a quote in words: page, line or offset in the stored text, heading, and recognized words."""
-    page = f"page {citation.page}, " if citation.page else ""
-    heading = f", under “{flatten(citation.heading)}”" if citation.heading else ""
-    offset = f"from character {citation.start}" if citation.line is None else f"line {citation.line}"
+    page = translate("page {page}", page=citation.page) + ", " if citation.page else ""
+    heading = translate(", under “{heading}”", heading=flatten(citation.heading)) if citation.heading else ""
+    if citation.line is None:
+        offset = translate("from character {start}", start=citation.start)
+    else:
+        offset = translate("line {line}", line=citation.line)
     return f"{page}{offset}{heading}{describe_recognition([citation])}"
 
 
@@ -93,5 +97,7 @@ def describe_recognition(citations: Sequence[ResultCitation]) -> str:
         return ""
     doubtful = list(dict.fromkeys(flatten(word) for citation in citations for word in citation.doubtful))
     shown = ", ".join(f"“{word}”" for word in doubtful[:MAX_DOUBTFUL_SHOWN])
-    more = " and others" if len(doubtful) > MAX_DOUBTFUL_SHOWN else ""
-    return f", recognized text ({shown}{more} uncertain)" if doubtful else ", recognized text"
+    more = " …" if len(doubtful) > MAX_DOUBTFUL_SHOWN else ""
+    if not doubtful:
+        return translate(", recognized text")
+    return translate(", recognized text ({words} uncertain)", words=shown + more)
