@@ -107,7 +107,11 @@ class ClaimLayout:
             yield TableNode(columns, rows, labelled=True)
         elif block.kind == "definitions":
             yield DefinitionsNode(
-                tuple((split_spans(row.label), self._set_sentences(row.cells[0], expected)) for row in block.rows)
+                # Terms are of the writer, and "Short answer" is of the program.
+                tuple(
+                    (split_spans(translate(row.label)), self._set_sentences(row.cells[0], expected))
+                    for row in block.rows
+                )
             )
         elif block.kind == "code":
             for cited in block.claims:
