@@ -30,6 +30,7 @@ from tenure.contracts.evidence.corpora import IngestProgress, IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.knowledge.base import KnowledgeBase
+from tenure.models.embedding import EmbeddingModel
 from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
 
@@ -96,11 +97,17 @@ class Bench:
     Word frequencies are those of a whole table, so sharing a knowledge base would change the results slightly.
     """
 
-    def __init__(self, home: Path, settings: Settings, rerank: RerankOptions = _NO_SECOND_STAGE) -> None:
-        """Use `home` as the folder, with reranking if given."""
+    def __init__(
+        self,
+        home: Path,
+        settings: Settings,
+        rerank: RerankOptions = _NO_SECOND_STAGE,
+        model: EmbeddingModel | None = None,
+    ) -> None:
+        """Use `home` as the folder, with reranking if given, and the embedded model unless another one is given."""
         self._home = home
         self._rerank = rerank
-        self._model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
+        self._model = model or MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
         # All vectors are computed by the ingestion.
         self._settings = settings.model_copy(update={"cold_start_chunks": 100_000})
 

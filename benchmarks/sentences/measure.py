@@ -105,6 +105,8 @@ def _parse(text: str) -> tuple[str, ParsedChunk]:
         search_text=f"{title}\n{text}",
         names=names,
         terms=" ".join(sorted(set(stem_words(f"{title}\n{text}")))),
+        language="en",
+        language_terms=None,
         phrases=found.phrases,
         co_occurrences=found.pairs,
     )

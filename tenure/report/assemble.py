@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tenure.algorithms.reasoning.strategies import to_drafts
+from tenure.algorithms.text.languages.detection import LANGUAGES, detect_language
 from tenure.algorithms.text.printable import flatten
+from tenure.algorithms.text.sentences import guess_language
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
@@ -30,6 +32,7 @@ from tenure.report.layout.claims import ClaimLayout
 from tenure.report.layout.program import build_program_result
 from tenure.report.layout.synthesis import COMPARISON, NOT_KNOWN, WHAT_FOLLOWS
 from tenure.report.render.markdown import write_markdown
+from tenure.report.translation import parse_language
 
 MAX_CONTEXT_CHARS = 200
 """Maximum characters of the source that a citation keeps on each side of its quote."""
@@ -78,6 +81,7 @@ def assemble_result(
         "further_considerations": tuple(text for text in draft.further_considerations if text.strip()),
         "notes": (*draft.notes, *numbering.notes, *_notes(draft, status)),
         "status": status,
+        "language": _choose_language(draft),
     }
     return Result(
         **{name: getattr(draft, name) for name in ReportFacts.model_fields} | own | program,
@@ -95,6 +99,15 @@ def assemble_result(
         coverage={section.topic: section.coverage for section in draft.sections},
         web=web,
     )
+
+
+def _choose_language(draft: ReportDraft) -> str:
+    """Return the language of the fixed words: the one asked for, else that of the question; English without words."""
+    if draft.language:
+        return parse_language(draft.language) or "en"
+    # Names and code decide nothing, so a guess by function words comes first.
+    is_english = guess_language(draft.question) == "en"
+    return "en" if is_english else detect_language(draft.question, LANGUAGES) or "en"
 
 
 def list_cited_sources(draft: ReportDraft) -> list[SourceId]:

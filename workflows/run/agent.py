@@ -424,6 +424,7 @@ class AgentWorkflow(InteractiveRun):
         return draft.model_copy(
             update={
                 "usage": usage,
+                "language": limits.language,
                 "limits": list_limits(limits),
                 "artifacts": self.parts.artifacts,
                 "fallbacks": fallbacks,

@@ -20,7 +20,7 @@ from tenure.algorithms.calculator.units import Dimension, find_unit
 from tenure.algorithms.text.details import extract_numbers
 from tenure.algorithms.text.grammar.vocabulary import AUXILIARY_WORDS, PREPOSITIONS, is_finite_verb
 from tenure.algorithms.text.polarity import find_antonym_pair
-from tenure.algorithms.text.sentences import STOP_WORDS, stem_word
+from tenure.algorithms.text.sentences import STOP_WORDS, guess_language, stem_word
 
 Severity = Literal["low", "medium", "high"]
 
@@ -173,7 +173,12 @@ def find_periods(text: str) -> frozenset[str]:
 
 
 def detect_contradiction(a: str, b: str) -> DetectedContradiction | None:
-    """Return the point in which two statements contradict each other; None if both can be true."""
+    """Return the point in which two statements contradict each other; None if both can be true.
+
+    The rules are English: the years, bounds and negations of another language would be taken for plain words.
+    """
+    if guess_language(a) != "en" or guess_language(b) != "en":
+        return None
     if max(len(a), len(b)) > MAX_CHARACTERS or _OWN_DOCUMENT.search(a) or _OWN_DOCUMENT.search(b):
         return None
     pairs = product(_read_clauses(a), _read_clauses(b))

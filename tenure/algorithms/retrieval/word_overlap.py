@@ -2,11 +2,11 @@
 
 Stop words, stems and the embedding model of the package are English. For other languages the length of a word says
 how much it distinguishes, its beginning replaces the stem, and scripts without blanks are compared by pairs of
-characters.
+characters, without the words of a question.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -16,8 +16,17 @@ MAX_LETTERS: Final = 5
 """First letters by which words are compared: "Brücken" matches "Brücke"."""
 _LIGHT_LETTERS = 3
 """Length up to which a word counts for nothing: most of them are articles, prepositions and question words."""
-# Chinese characters, kana, Thai, Lao, Khmer and Burmese have no blanks between words.
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+# Chinese characters, kana, Hangul, Thai, Lao, Khmer and Burmese: no blanks between words, or particles after them.
+_UNSPACED = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
+)
+# "How long", "who", "what kind of": a text that answers has other characters in their place. Particles and endings of
+# verbs in hiragana count for nothing either.
+_QUESTION_WORDS = re.compile(
+    r"多长时间|多久|多少|几个|几天|什么时候|什么|哪些|哪个|哪里|为什么|怎么样|怎么|如何|是否|谁|吗|呢|"
+    r"多長時間|幾個|什麼時候|什麼|哪裡|為什麼|怎麼|嗎|何日間|何時|何年|何人|何|誰|いつ|どこ|なぜ|どの|どう|"
+    r"얼마나|무엇|언제|어디|누가|누구|왜|어떻게|몇|[\u3040-\u309f]"
+)
 
 
 def needs_overlap(question: str, text: str) -> bool:
@@ -31,19 +40,30 @@ def measure_foreign_overlap(question: str, text: str) -> float:
 
 
 def measure_overlap(question: str, text: str) -> float:
-    """Return the share of the question's terms, by weight, that a text contains."""
-    question_terms, text_terms = weigh_words(question), weigh_words(text)
-    total = sum(question_terms.values())
-    return sum(weight for term, weight in question_terms.items() if term in text_terms) / total if total else 0.0
+    """Return the share of the question's words, by weight, that a text contains.
+
+    Characters of a script without blanks are weighed one by one: those of a pair that the text has are contained.
+    """
+    words, characters = _weigh_words(question)
+    text_words, text_characters = _weigh_words(text)
+    pairs = {run[n : n + 2] for run in text_characters for n in range(len(run) - 1)}
+    total = sum(words.values()) + sum(map(len, characters))
+    contained = sum(weight for word, weight in words.items() if word in text_words)
+    contained += sum(_count_contained(run, pairs, text_characters) for run in characters)
+    return contained / total if total else 0.0
+
+
+def _count_contained(run: str, pairs: Collection[str], texts: Sequence[str]) -> int:
+    if len(run) == 1:
+        return int(any(run in text for text in texts))
+    hits = [run[n : n + 2] in pairs for n in range(len(run) - 1)]
+    return sum(before or after for before, after in zip([False, *hits], [*hits, False], strict=True))
 
 
 @lru_cache(maxsize=512)
-def weigh_words(text: str) -> Mapping[str, int]:
-    """Return the terms of a text with their weights."""
-    terms: dict[str, int] = {}
-    for word in split_words(text):
-        if _UNSPACED.search(word):
-            terms.update(dict.fromkeys((word[n : n + 2] for n in range(max(1, len(word) - 1))), 1))
-        elif len(word) > _LIGHT_LETTERS:
-            terms[word[:MAX_LETTERS]] = len(word) - _LIGHT_LETTERS
-    return terms
+def _weigh_words(text: str) -> tuple[Mapping[str, int], Sequence[str]]:
+    """Return the words of a text, by their first letters, with their weights, and its runs of unspaced characters."""
+    plain = _QUESTION_WORDS.sub(" ", text)
+    words = split_words(_UNSPACED.sub(" ", plain))
+    weights = {word[:MAX_LETTERS]: len(word) - _LIGHT_LETTERS for word in words if len(word) > _LIGHT_LETTERS}
+    return weights, _UNSPACED.findall(plain)

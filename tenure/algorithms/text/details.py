@@ -12,12 +12,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.sentences import STOP_WORDS, is_non_english, normalize_sentence, split_words, stem_words
+from tenure.algorithms.text.sentences import (
+    STOP_WORDS,
+    guess_language,
+    is_non_english,
+    normalize_sentence,
+    split_words,
+    stem_words,
+)
 
+MAX_COUNT: Final = 20
+"""Largest whole number that may count what a text lists, as in "these three"."""
 _REMEMBERED_TEXTS: Final = 512
 """Texts whose words and numbers are kept, since many claims are compared with the same passages."""
-# "12,000.5", and the decades "1970s" and "1970's"; not the 2 of "v2".
-_NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*+(?:\.\d+)?)(s\b|['’]s\b)?")
+# "12,000.5", and the decades "1970s" and "1970's"; not the 2 of "v2". In scripts without blanks a character may be next
+# to a number: "保存30天".
+_NUMBER = re.compile(
+    r"(?<![^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?<!\.)(\d[\d,]*+(?:\.\d+)?)(s\b|['’]s\b)?"
+)
+# "1.234,56" and "1 234,56" of most European languages, "1.234.567 Einwohner", "1\u202f234" with a narrow blank.
+_GROUPED = re.compile(
+    r"(?<![\w.,])(?P<whole>\d{1,3}(?P<mark>[.\u00a0\u202f ])\d{3}(?:(?P=mark)\d{3})*),(?P<decimals>\d{1,2})(?!\d)"
+    r"|(?<![\w.,])\d{1,3}(?:[\u00a0\u202f]\d{3})+(?!\d)"
+)
+# "12万", "3.5億": ten thousands and hundred millions of Chinese and Japanese.
+_MYRIADS = re.compile(r"(\d[\d,]*(?:\.\d+)?)([万萬만億亿억])")
 _ISO_MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")  # The month of "2024-03".
 # "https://example.org/a", "www.example.org", without the full stop after it.
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>()\"”]{0,2000}[\w/]", re.IGNORECASE)
@@ -62,7 +81,8 @@ class NumberMention(NamedTuple):
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
 def extract_numbers(text: str, *, include_words: bool = True) -> frozenset[NumberMention]:
     """Extract the numbers of a text, by default including number words."""
-    numbers = {_parse_number(match) for match in _NUMBER.finditer(_DOTTED.sub(" ", text))}
+    plain = _MYRIADS.sub(_multiply, _GROUPED.sub(_ungroup, text))
+    numbers = {_parse_number(match) for match in _NUMBER.finditer(_DOTTED.sub(" ", plain))}
     if include_words:
         numbers |= {
             NumberMention(_NUMBER_WORDS[word])
@@ -70,6 +90,17 @@ def extract_numbers(text: str, *, include_words: bool = True) -> frozenset[Numbe
             if word in _NUMBER_WORDS and word not in _AMBIGUOUS_NUMBER_WORDS
         }
     return frozenset(numbers)
+
+
+def _ungroup(match: re.Match[str]) -> str:
+    """Return a number whose thousands are grouped by points or blanks as Python writes it."""
+    whole = "".join(filter(str.isdigit, match["whole"] or match.group()))
+    return f"{whole}.{match['decimals']}" if match["decimals"] else whole
+
+
+def _multiply(match: re.Match[str]) -> str:
+    value = float(match[1].replace(",", "")) * (1e4 if match[2] in "万萬만" else 1e8)
+    return f"{value:.0f} "
 
 
 def _parse_number(match: re.Match[str]) -> NumberMention:
@@ -87,8 +118,13 @@ def find_missing_numbers(text: str, *sources: str) -> frozenset[NumberMention]:
     bare = _NUMBERED_NAME.sub(
         lambda match: " " if match.group().replace("-", "").lower() in words else match.group(), text
     )
+    # Another language may spell a small number as a word: "zwölf", "двенадцать", "十二".
+    max_spelled = MAX_COUNT if any(guess_language(source) != "en" for source in sources) else -1
     return frozenset(
-        number for number in extract_numbers(bare) if not any(_is_match(number, other) for other in source_numbers)
+        number
+        for number in extract_numbers(bare)
+        if not any(_is_match(number, other) for other in source_numbers)
+        and not (number.value <= max_spelled and number.value.is_integer())
     )
 
 
@@ -118,9 +154,10 @@ def extract_proper_nouns(text: str) -> tuple[str, ...]:
 def find_missing_names(text: str, *sources: str) -> tuple[str, ...]:
     """Return the names of a text that its sources do not mention in any case.
 
-    Return nothing for text in a language other than English, where capitals and spelling of names may differ.
+    Return nothing if the text or a source is in a language other than English, where capitals and spelling of names may
+    differ: "Munich" is "München", and "Kazan" is "Казань".
     """
-    if is_non_english(text):
+    if is_non_english(text) or any(guess_language(source) != "en" for source in sources):
         return ()
     return tuple(
         name
@@ -164,7 +201,8 @@ def _find_missing_literals(claim: str, sources: Sequence[str]) -> tuple[list[str
         [
             word.capitalize()
             for word in dict.fromkeys(split_words(claim))
-            if word in _MONTHS and not any({word, word[:3]} & _list_months(source) for source in sources)
+            if word in _MONTHS
+            and not any({word, word[:3]} & _list_months(source) or guess_language(source) != "en" for source in sources)
         ],
         [url for url in dict.fromkeys(_URL.findall(claim)) if not _contain(sources, url)],
         _find_misquotations(claim, sources),
@@ -180,8 +218,6 @@ def _list_months(text: str) -> frozenset[str]:
     return _list_forms(text).union(calendar.month_name[int(month)].lower() for month in _ISO_MONTH.findall(text))
 
 
-MAX_COUNT: Final = 20
-"""Largest whole number that may count what a text lists, as in "these three"."""
 _MIN_SHARED_PREFIX = 4
 """Minimum common first letters of a name and another form of it, as of "Scotland" and "Scottish"."""
 _MEASURES = frozenset(

@@ -18,6 +18,7 @@ FILTER_FIELDS: Final[Mapping[str, FilterFieldType]] = {
     "suffix": "text",
     "version": "text",
     "retired": "text",
+    "language": "text",
     "ordinal": "number",
 }
 """Fields that searches can filter by."""

@@ -253,6 +253,8 @@ class ReportFacts(Contract):
     """Path taken: research or code."""
     question: str
     """Question of the run."""
+    language: str = ""
+    """Language of the headings and fixed sentences, ISO 639-1; of a draft, the one asked for, as it was written."""
     information_gain: tuple[float, ...] = ()
     """Information gain of each cycle; empty for a run of one pass."""
     further_considerations: tuple[str, ...] = ()

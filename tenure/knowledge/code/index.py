@@ -31,7 +31,7 @@ from tenure.knowledge.store.schema import (
     hash_parts,
     hash_repository,
 )
-from tenure.knowledge.store.store import Store, quote_literal
+from tenure.knowledge.store.store import Store, TextQuery, quote_literal
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode
 from tenure.sources.parsers.reader_process import ReaderOutcome, ReadingOptions, UnreadableFile
 
@@ -119,7 +119,7 @@ class CodeIndex:
         _, chunks = build_code_table_names(repository)
         if not self._store.count_rows(chunks):
             return []
-        rows = self._store.search_text(chunks, ["file", "first", "last", "symbol"], words, "", limit)
+        rows = self._store.search_text(chunks, ["file", "first", "last", "symbol"], TextQuery(words), "", limit)
         columns = (rows[name].to_pylist() for name in ("file", "first", "last", "symbol", "_score"))
         return list(zip(*columns, strict=True))
 

@@ -7,6 +7,7 @@ Chunks get the vectors that the embedding cache has; `embeddings/backfill.py` co
 3. Upsert the sources again with the recipe: "finished".
 """
 
+from collections import Counter
 from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -126,6 +127,7 @@ class WriteBatch:
                 "author": file.document.author,
                 "published": file.document.published,
                 "kind": file.document.kind,
+                "language": _find_main_language(file),
                 "fetched_at": fetched_at,
                 "content_hash": file.content_hash,
                 "recipe": recipe,
@@ -173,6 +175,8 @@ class WriteBatch:
             "kind": file.document.kind,
             "text": chunk.text,
             "search_text": chunk.search_text,
+            "language": chunk.language,
+            "language_terms": chunk.language_terms,
             "vector": None,
             "author": file.document.author,
             "published": origin.published,
@@ -184,3 +188,11 @@ class WriteBatch:
 
 def _parse_suffix(path: str) -> str:
     return PurePath(urlsplit(path).path if "://" in path else path).suffix.lower()
+
+
+def _find_main_language(file: ParsedFile) -> str:
+    """Return the language of most of the text of a file."""
+    lengths = Counter[str]()
+    for chunk in file.chunks:
+        lengths[chunk.language] += len(chunk.text)
+    return max(lengths, key=lambda language: lengths[language], default="")

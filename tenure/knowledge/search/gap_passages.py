@@ -13,9 +13,9 @@ from tenure.algorithms.retrieval.rrf import interleave_rankings
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.dossier import Dossier, PartPassages
-from tenure.knowledge.search.search import drop_stop_words
+from tenure.knowledge.search.search import build_text_query
 from tenure.knowledge.store.schema import build_chunk_table_name
-from tenure.knowledge.store.store import Store, quote_list
+from tenure.knowledge.store.store import Store, TextQuery, quote_list
 
 CANDIDATES: Final = 60
 """Passages that the index gives for the words of a gap, from all documents and from those of the dossier."""
@@ -70,13 +70,13 @@ def _list_candidates(
 ) -> dict[str, _Row]:
     read = list(dict.fromkeys(ref.source for ref in dossier.passages))
     everywhere, in_read = f"corpus IN {quote_list(corpora)}", f"source_id IN {quote_list(read)}"
-    words = drop_stop_words(sought.replace('"', " "))
-    queries = [(words, everywhere, CANDIDATES)] if corpora else []
-    queries += [(words, in_read, CANDIDATES)] if read else []
+    text = build_text_query(store, corpora, sought.replace('"', " "))
+    queries = [(text, everywhere, CANDIDATES)] if corpora else []
+    queries += [(text, in_read, CANDIDATES)] if read else []
     for name in list_identifiers(sought) if corpora else ():
         # The index divides names at their punctuation, so a name of several parts is a phrase.
         phrase = " ".join("".join(c if c.isalnum() else " " for c in name).split())
-        queries += [(f'"{phrase}"', everywhere, CANDIDATES_PER_NAME)] if phrase else []
+        queries += [(TextQuery(f'"{phrase}"'), everywhere, CANDIDATES_PER_NAME)] if phrase else []
     return {
         row["id"]: row
         for query, condition, limit in queries

@@ -6,7 +6,7 @@ only: it is often next to one that shares words, or in a document whose beginnin
 
 from itertools import chain
 
-from tenure.knowledge.search.search import drop_stop_words
+from tenure.knowledge.search.search import build_text_query
 from tenure.knowledge.store.schema import build_chunk_table_name
 from tenure.knowledge.store.store import Store, quote_literal
 
@@ -24,8 +24,8 @@ def list_needed_chunks(store: Store, dimensions: int, corpus: str, question: str
     questions returned 85, 89 and 97 % of the ten best passages of a completely embedded corpus, and 78 % without it.
     """
     table, condition = build_chunk_table_name(dimensions), f"corpus = {quote_literal(corpus)}"
-    words = drop_stop_words(question)
-    best = store.search_text(table, ["id"], words, condition, _MAX_WORDED_CHUNKS)["id"].to_pylist()
+    text = build_text_query(store, [corpus], question)
+    best = store.search_text(table, ["id"], text, condition, _MAX_WORDED_CHUNKS)["id"].to_pylist()
     rows = store.read_rows(table, ["id", "source_id", "start"], condition)
     rows = rows.sort_by([("source_id", "ascending"), ("start", "ascending")])
     documents: dict[str, list[str]] = {}

@@ -22,6 +22,7 @@ from tenure.algorithms.retrieval.document_versions import DocumentPart, find_out
 from tenure.algorithms.retrieval.rrf import fuse_rankings
 from tenure.algorithms.retrieval.score_fusion import REFERENCE_RANK, blend_scores
 from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
+from tenure.algorithms.text.languages.terms import list_query_terms
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import STOP_WORDS, may_be_english
 from tenure.contracts.base import ChunkId, SourceId
@@ -35,7 +36,7 @@ from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import CorpusRecord
 from tenure.knowledge.store.errors import EmbeddingModelMismatch, InvalidSearch
 from tenure.knowledge.store.filters import build_condition
-from tenure.knowledge.store.store import Store, quote_list
+from tenure.knowledge.store.store import Store, TextQuery, quote_list
 from tenure.models.embedding import EmbeddingModel
 
 MAX_QUERY_CHARACTERS = 20_000
@@ -193,6 +194,10 @@ class Retrievers:
         sources = f"source_id IN {quote_list(self.request.sources)}" if self.request.sources else ""
         return " AND ".join(filter(None, (corpora, sources, build_condition(self.request.filters))))
 
+    @cached_property
+    def _text_query(self) -> TextQuery:
+        return build_text_query(self.store, self.request.corpora, self.request.query)
+
     def retrieve_dense(self) -> list[_Hit]:
         """Return the nearest chunks, best first; the score is the cosine."""
         if self.is_partly_embedded:
@@ -205,8 +210,8 @@ class Retrievers:
 
     def retrieve_sparse(self) -> list[_Hit]:
         """Return the best chunks by BM25, best first."""
-        words = drop_stop_words(self.request.query)
-        return self._to_sparse(self.store.search_text(self.chunks.table, _COLUMNS, words, self._condition, self.depth))
+        text = self._text_query
+        return self._to_sparse(self.store.search_text(self.chunks.table, _COLUMNS, text, self._condition, self.depth))
 
     def _to_sparse(self, rows: pa.Table) -> list[_Hit]:
         return _sorted(self._build_hits(self._drop_unaffordable(rows), "_score"))
@@ -216,9 +221,8 @@ class Retrievers:
 
         A sparse result that was embedded on demand also counts as a dense result.
         """
-        words = drop_stop_words(self.request.query)
         near_rows, worded_rows = self.store.search_vectors_and_text(
-            self.chunks.table, _COLUMNS, self.vector, words, self._condition, self.depth
+            self.chunks.table, _COLUMNS, self.vector, self._text_query, self._condition, self.depth
         )
         near, sparse = self._to_dense(near_rows), self._to_sparse(worded_rows)
         computed = {hit.chunk: replace(hit, score=hit.similarity) for hit in sparse if hit.is_computed}
@@ -251,6 +255,13 @@ class Retrievers:
         """Drop rows without a vector beyond the number of vectors that may be computed on demand."""
         absent = pc.is_null(rows["vector"]).to_numpy()
         return rows.filter(pa.array(~absent | (absent.cumsum() <= max(_MIN_COMPUTED_VECTORS, self.request.k))))
+
+
+def build_text_query(store: Store, corpora: Sequence[str], query: str) -> TextQuery:
+    """Return the words of a query without stop words, and its terms in the other languages of the corpora."""
+    records = catalogue.list_corpora(store)
+    languages = dict.fromkeys(language for name in corpora if name in records for language in records[name].languages)
+    return TextQuery(drop_stop_words(query), list_query_terms(query, list(languages)))
 
 
 def drop_stop_words(query: str) -> str:

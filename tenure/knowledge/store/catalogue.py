@@ -1,6 +1,7 @@
 """Read and write the records of corpora, sources and passages."""
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -102,6 +103,8 @@ class CorpusRecord:
     calibrated: str
     updated_at: str
     pending: int = 0
+    languages: tuple[str, ...] = ()
+    """Languages of its chunks as ISO 639-1 codes, the most frequent first."""
 
 
 def format_utc_now() -> str:
@@ -112,7 +115,8 @@ def format_utc_now() -> str:
 def list_corpora(store: Store) -> dict[str, CorpusRecord]:
     """Return all corpora by name, in alphabetical order."""
     rows = store.read_small_table(CORPORA, CORPORA_SCHEMA.names).to_pylist()
-    return {row["corpus"]: CorpusRecord(**row) for row in sorted(rows, key=lambda row: str(row["corpus"]))}
+    records = (CorpusRecord(**row | {"languages": tuple(row["languages"])}) for row in rows)
+    return {record.corpus: record for record in sorted(records, key=lambda record: record.corpus)}
 
 
 def load_corpus(store: Store, name: str) -> CorpusRecord:
@@ -300,6 +304,13 @@ def list_unembedded_chunks(store: Store, dimensions: int, name: str) -> list[str
         build_chunk_table_name(dimensions), ["id"], f"corpus = {quote_literal(name)} AND vector IS NULL"
     )
     return sorted(rows["id"].to_pylist())
+
+
+def list_languages(store: Store, dimensions: int, name: str) -> tuple[str, ...]:
+    """Return the languages of the chunks of a corpus, the most frequent first."""
+    where = f"corpus = {quote_literal(name)} AND language != ''"
+    rows = store.read_rows(build_chunk_table_name(dimensions), ["language"], where)
+    return tuple(language for language, _ in Counter(rows["language"].to_pylist()).most_common())
 
 
 def compute_embedded_share(store: Store, dimensions: int, records: Sequence[CorpusRecord]) -> float:

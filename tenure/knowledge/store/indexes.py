@@ -64,6 +64,8 @@ VECTOR_INDEX_FAMILIES: Final[Mapping[str, type[VectorConfig]]] = {
 _FULL_TEXT_INDEX = FTS(language="English", stem=True, remove_stop_words=True, with_position=True)
 """Index with word positions, which phrase queries need."""
 
+_TERM_INDEX = FTS(base_tokenizer="whitespace", stem=False, remove_stop_words=False, with_position=False)
+"""Index of the terms of languages other than English, which are made when a chunk is stored."""
 
 _CODE_INDEX = FTS(
     base_tokenizer="whitespace", language="English", stem=True, remove_stop_words=True, with_position=False
@@ -114,7 +116,7 @@ def plan_indexes(table: str, rows: int, setting: VectorIndex) -> tuple[IndexSpec
         return _plan_memory_indexes(rows, setting)
     if not table.startswith(CHUNKS_PREFIX) or not rows:
         return ()
-    planned = [IndexSpec("search_text", _FULL_TEXT_INDEX)]
+    planned = [IndexSpec("search_text", _FULL_TEXT_INDEX), IndexSpec("language_terms", _TERM_INDEX)]
     if rows >= MIN_KEYED_ROWS:
         planned += [IndexSpec("id", BTree())]
     if rows >= MIN_INDEXED_ROWS:

@@ -41,7 +41,7 @@ class FilterColumn(NamedTuple):
 
 
 _COLUMN_NAMES: Final = {"source": "source_id"}
-_LOW_CARDINALITY: Final = ("kind", "suffix", "retired")
+_LOW_CARDINALITY: Final = ("kind", "suffix", "retired", "language")
 
 FILTER_COLUMNS: Final = {
     name: FilterColumn(_COLUMN_NAMES.get(name, name), kind, is_low_cardinality=name in _LOW_CARDINALITY)
@@ -92,6 +92,7 @@ SOURCES_SCHEMA = pa.schema(
     [
         _key_field("id"),
         *_required(pa.string(), "corpus", "uri", "title", "author", "published", "kind", "fetched_at"),
+        pa.field("language", pa.string(), nullable=False),  # of most of the text, ISO 639-1; empty if unknown
         pa.field("content_hash", pa.string(), nullable=False),  # hash of the file's bytes
         pa.field("recipe", pa.string(), nullable=False),  # parameters of the cutting; empty until all chunks are stored
         *_required(pa.int64(), "size", "mtime_ns", "chunks", "characters"),
@@ -111,6 +112,9 @@ CORPORA_SCHEMA = pa.schema(
         pa.field("calibrated", pa.string(), nullable=False),  # model and number of chunks when μ was measured
         pa.field("updated_at", pa.string(), nullable=False),
         pa.field("pending", pa.int64(), nullable=False),  # chunks without a vector at the last count
+        pa.field(
+            "languages", pa.list_(pa.string()), nullable=False
+        ),  # of its chunks, ISO 639-1, the most frequent first
     ]
 )
 
@@ -387,6 +391,9 @@ def build_chunk_schema(dimensions: int) -> pa.Schema:
             pa.field("heading_path", pa.list_(pa.string()), nullable=False),
             *_required(pa.string(), "title", "uri", "kind", "text"),
             pa.field("search_text", pa.string(), nullable=False),  # title, headings and text, for full-text search
+            pa.field("language", pa.string(), nullable=False),  # ISO 639-1; empty if unknown
+            # Terms of the search text in a language other than English, separated by blanks; null in English.
+            pa.field("language_terms", pa.string()),
             pa.field("vector", pa.list_(pa.float32(), dimensions)),  # null until computed
             pa.field("author", pa.string(), nullable=False),
             pa.field("published", pa.string(), nullable=False),  # ISO 8601; empty if unknown

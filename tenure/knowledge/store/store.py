@@ -85,6 +85,17 @@ def quote_list(values: Sequence[str]) -> str:
     return "(" + ", ".join(map(quote_literal, values)) + ")"
 
 
+class TextQuery(NamedTuple):
+    """Query of the full-text indexes."""
+
+    words: str
+    """Words in any language. Those in quotation marks are a phrase: alone it is required, among other words it only
+    adds to the score.
+    """
+    terms: Sequence[str] = ()
+    """Terms in other languages than English, for tables that have a column of them."""
+
+
 class _Derived(NamedTuple):
     """Object made from rows of tables."""
 
@@ -222,23 +233,20 @@ class Store:
             [rows] = self._run(self._build_vector_query(name, columns, vector, where, limit))
         return rows
 
-    def search_text(self, name: str, columns: Sequence[str], words: str, where: str, limit: int) -> pa.Table:
-        """Return the rows that match the words by BM25, best first, with the column `_score`.
-
-        Words in quotation marks are a phrase. A phrase alone is required; among other words it only adds to the score.
-        """
+    def search_text(self, name: str, columns: Sequence[str], text: TextQuery, where: str, limit: int) -> pa.Table:
+        """Return the rows that match a query by BM25, best first, with the column `_score`."""
         with self._translate_read_errors(name):
-            [rows] = self._run(self._build_text_query(name, columns, words, where, limit))
+            [rows] = self._run(self._build_text_query(name, columns, text, where, limit))
         return rows
 
     def search_vectors_and_text(
-        self, name: str, columns: Sequence[str], vector: Vectors, words: str, where: str, limit: int
+        self, name: str, columns: Sequence[str], vector: Vectors, text: TextQuery, where: str, limit: int
     ) -> tuple[pa.Table, pa.Table]:
         """Return the results of `search_vectors` and of `search_text`, which run concurrently."""
         with self._translate_read_errors(name):
             near, worded = self._run(
                 self._build_vector_query(name, columns, vector, where, limit),
-                self._build_text_query(name, columns, words, where, limit),
+                self._build_text_query(name, columns, text, where, limit),
             )
         return near, worded
 
@@ -253,9 +261,9 @@ class Store:
         return query.refine_factor(max(1, -(-_MIN_REFINED // limit))).select([*columns, "_distance"])
 
     def _build_text_query(
-        self, name: str, columns: Sequence[str], words: str, where: str, limit: int
+        self, name: str, columns: Sequence[str], text: TextQuery, where: str, limit: int
     ) -> AsyncQueryBase:
-        query = self._query(name, where).nearest_to_text(_parse_words(words), columns="search_text").limit(limit)
+        query = self._query(name, where).nearest_to_text(_build_full_text_query(text)).limit(limit)
         # Without `_score` among the columns the database logs a warning.
         return query.select([*columns, "_score"])
 
@@ -471,15 +479,17 @@ def _build_schema(name: str) -> pa.Schema:
     return SCHEMAS[name]
 
 
-def _parse_words(words: str) -> FullTextQuery:
-    """Return the full-text query for words, some of which may be quoted phrases."""
+def _build_full_text_query(text: TextQuery) -> FullTextQuery:
+    """Return the query of the database for words, some of which may be quoted phrases, and terms."""
     # The type checker does not see the defaults of these classes.
     phrases = [
         PhraseQuery(phrase, "search_text")  # type: ignore[call-arg]
-        for phrase in _PHRASE.findall(words)
+        for phrase in _PHRASE.findall(text.words)
         if len(phrase.split()) > 1
     ]
-    if len(phrases) == 1 and not _PHRASE.sub("", words).strip():
+    if len(phrases) == 1 and not _PHRASE.sub("", text.words).strip():
         return phrases[0]
-    plain = MatchQuery(words.replace('"', " "), "search_text")  # type: ignore[call-arg]
-    return BooleanQuery([(Occur.SHOULD, query) for query in (plain, *phrases)]) if phrases else plain
+    plain = MatchQuery(text.words.replace('"', " "), "search_text")  # type: ignore[call-arg]
+    terms = [MatchQuery(" ".join(text.terms), "language_terms")] if text.terms else []  # type: ignore[call-arg]
+    queries = [plain, *phrases, *terms]
+    return BooleanQuery([(Occur.SHOULD, query) for query in queries]) if len(queries) > 1 else plain

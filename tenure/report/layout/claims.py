@@ -20,6 +20,7 @@ from tenure.report.layout.marks import (
     EMPTY_CELL,
     NUMERIC,
     STATUS_WORDS,
+    SUPPORTED,
     CitationMarks,
     describe_excerpt,
     describe_state,
@@ -46,6 +47,7 @@ from tenure.report.layout.tree import (
 )
 from tenure.report.sources.links import build_text_fragment
 from tenure.report.sources.places import describe_place
+from tenure.report.translation import translate
 
 _CODE_LINE = re.compile(r"^(?: {4}|\t|@\w)", re.MULTILINE)
 """Beginning of a line of code in the stored text of a source, such as `    return x` or `@decorator`."""
@@ -106,7 +108,11 @@ class ClaimLayout:
             yield TableNode(columns, rows, labelled=True)
         elif block.kind == "definitions":
             yield DefinitionsNode(
-                tuple((split_spans(row.label), self._set_sentences(row.cells[0], expected)) for row in block.rows)
+                # Terms are of the writer, and "Short answer" is of the program.
+                tuple(
+                    (split_spans(translate(row.label)), self._set_sentences(row.cells[0], expected))
+                    for row in block.rows
+                )
             )
         elif block.kind == "code":
             for cited in block.claims:
@@ -124,7 +130,9 @@ class ClaimLayout:
 
     def _set_claim(self, cited: CitedClaim, expected: ClaimKind) -> Line:
         status = cited.claim.status if needs_source(cited.claim) else "supported"
-        return (StatementNode(split_sentence_spans(cited.claim.text), status), *self._cite(cited, expected))
+        # A sentence that the program states, such as that nothing was found, is in the language of the report.
+        text = translate(cited.claim.text) if cited.claim.kind == "gap" else cited.claim.text
+        return (StatementNode(split_sentence_spans(text), status), *self._cite(cited, expected))
 
     def _cite(self, cited: CitedClaim, expected: ClaimKind) -> Line:
         """Return the remark on a claim and its citation marks, unless those of a later claim stand for both."""
@@ -232,4 +240,4 @@ def _clean_code(text: str) -> str:
 
 
 def _describe_verdict(claim: ResultClaim) -> str:
-    return STATUS_WORDS[claim.status] or "supported"
+    return translate(STATUS_WORDS[claim.status] or SUPPORTED)

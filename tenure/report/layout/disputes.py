@@ -15,6 +15,10 @@ from tenure.contracts.result.result import (
 from tenure.report.layout.claims import ClaimLayout
 from tenure.report.layout.text import format_words, make_line
 from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, TextSpan
+from tenure.report.translation import mark_message, translate
+
+SEVERITIES = {"low": mark_message("low"), "medium": mark_message("medium"), "high": mark_message("high")}
+"""Words for the severity of a contradiction."""
 
 
 class DisputeLayout:
@@ -31,8 +35,8 @@ class DisputeLayout:
             f"{position.neutral_passages} neutral"
         )
         sides = [
-            *(("For", quote) for quote in position.supporting),
-            *(("Against", quote) for quote in position.contradicting),
+            *((translate("For"), quote) for quote in position.supporting),
+            *((translate("Against"), quote) for quote in position.contradicting),
             *_list_further(
                 position.outcome, {"a": "For, found by the last search", "b": "Against, found by the last search"}
             ),
@@ -44,7 +48,11 @@ class DisputeLayout:
         about = f" ({contradiction.about})" if contradiction.about else ""
         further = _list_further(contradiction.outcome, {"a": "Agrees with the first", "b": "Agrees with the second"})
         sides = [("", contradiction.a), ("", contradiction.b), *further]
-        yield from self._set_dispute(f"Severity: {contradiction.severity}{about}", sides, contradiction.outcome)
+        yield from self._set_dispute(
+            f"{translate('Severity:')} {translate(SEVERITIES[contradiction.severity])}{about}",
+            sides,
+            contradiction.outcome,
+        )
 
     def _set_dispute(
         self, subject: str, sides: Sequence[tuple[str, ResultCitation]], outcome: ResultDisputeOutcome | None

@@ -7,6 +7,7 @@ from tenure.algorithms.chunking.chunking import format_heading_path
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.result.result import ResultCitation, ResultClaim
 from tenure.report.sources.places import describe_part, describe_recognition, describe_row
+from tenure.report.translation import translate
 
 MAX_GAP_CHARACTERS, MAX_MARKER_CHARACTERS = 4, 12
 """Maximum characters, such as line breaks, between two parts of an excerpt without words between them, and before an
@@ -91,8 +92,8 @@ def _describe_place(quoted: Sequence[ResultCitation]) -> str:
     """Return the part and the line of the first quote, or the characters of all; empty without a quote."""
     if not quoted:
         return ""
-    line = next((f"line {citation.line}" for citation in quoted[:1] if citation.line), "")
-    place = (
-        ", ".join(filter(None, (describe_part(quoted[0]), line))) or f"characters {quoted[0].start}–{quoted[-1].end}"
+    line = next((translate("line {line}", line=citation.line) for citation in quoted[:1] if citation.line), "")
+    place = ", ".join(filter(None, (describe_part(quoted[0]), line))) or translate(
+        "characters {start}–{end}", start=quoted[0].start, end=quoted[-1].end
     )
     return place + (describe_row(quoted[0]) if len(quoted) == 1 else "") + describe_recognition(quoted)

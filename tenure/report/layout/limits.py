@@ -7,18 +7,19 @@ described in the part `MADE`.
 from collections.abc import Iterator, Sequence
 
 from tenure.algorithms.text.printable import flatten
-from tenure.algorithms.text.sentences import is_non_english
+from tenure.algorithms.text.sentences import guess_language, is_non_english
 from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.result.result import Result, ResultClaim
 from tenure.report.layout.marks import is_taint_marked
+from tenure.report.translation import mark_message, translate, translate_count
 
-MADE = "How this report was made"
+MADE = mark_message("How this report was made")
 """Heading of the part on the course of the run."""
 MAX_NAMED_SOURCES = 8
 """Number of sources with instructions to language models that are named."""
-FOREIGN_LIMIT = (
-    "Without a model, a question that is not in English is compared with the documents by its words alone, since the "
-    "rules and the built-in embedding model are made for English."
+FOREIGN_LIMIT = mark_message(
+    "Without a model, texts that are not in English are compared by their words alone, and contradictions between them "
+    "are not looked for, since the rules and the built-in embedding model are made for English."
 )
 THIN_COVERAGE = 0.4
 """Coverage below which the evidence on a topic is thin: two good passages of different sources exceed it."""
@@ -43,10 +44,12 @@ def describe_no_answer(result: Result) -> str:
         return ""
     if not evaluation.parts or len(evaluation.missing) < len(evaluation.parts):
         return ""
-    return f"{BY_JUDGE}, this report does not answer its question. The closest statements follow."
+    return translate(
+        "By the verdict of the model, this report does not answer its question. The closest statements follow."
+    )
 
 
-BRIEF_NOTE = (
+BRIEF_NOTE = mark_message(
     "No model wrote this report: it shows the excerpts of the sources that answer each part of the question best, with "
     "the answering sentences in bold. A model would write them up."
 )
@@ -55,7 +58,7 @@ BRIEF_NOTE = (
 
 def describe_brief(result: Result) -> str:
     """Return the remark on a report that consists of excerpts; empty for any other one."""
-    return BRIEF_NOTE if any(claim.part for claim in _claims(result)) else ""
+    return translate(BRIEF_NOTE) if any(claim.part for claim in _claims(result)) else ""
 
 
 def _list_suspicious(result: Result) -> Iterator[str]:
@@ -102,33 +105,55 @@ def list_all_claims(result: Result) -> tuple[ResultClaim, ...]:
 def _limits(result: Result) -> Iterator[str]:
     headings = [section.topic for section in result.sections]
     if empty := [topic for topic in result.coverage if topic not in headings]:
-        yield f"Nothing was found on {_listed(empty)}."
+        yield translate("Nothing was found on {topics}.", topics=_listed(empty))
     if thin := [topic for topic in headings if topic in result.coverage and result.coverage[topic] < THIN_COVERAGE]:
-        yield f"The evidence on {_listed(thin)} is thin."
+        yield translate("The evidence on {topics} is thin.", topics=_listed(thin))
     names_gaps = result.synthesis is not None and bool(result.synthesis.gaps)
     if result.evaluation and result.evaluation.missing and not names_gaps and not describe_no_answer(result):
-        yield f"{BY_JUDGE}, nothing here answers {_listed(result.evaluation.missing)}."
+        topics = _listed(result.evaluation.missing)
+        yield translate("By the verdict of the model, nothing here answers {topics}.", topics=topics)
     if 0 < len(result.sources) <= MIN_SOURCES and not all(source.derived for source in result.sources):
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
-        yield f"The whole report rests on {few}."
+        yield translate_count(
+            f"The whole report rests on {few}.",
+            "The whole report rests on few sources; their number: {number}.",
+            number=len(result.sources),
+        )
     personal = {source.n for source in result.sources if is_personal(source.uri)}
     if rests := sum(any(c.source in personal for c in claim.citations) for claim in list_all_claims(result)):
         subject = "One statement rests" if rests == 1 else f"{rests} statements rest"
-        yield f"{subject} on the memory of a person's statement, not on a document."
+        yield translate_count(
+            f"{subject} on the memory of a person's statement, not on a document.",
+            "Statements that rest on the memory of a person's statement, not on a document: {number}.",
+            number=rests,
+        )
     if doubtful := [claim for claim in _claims(result) if claim.status in UNCONFIRMED]:
         subject = "One sentence is" if len(doubtful) == 1 else f"{len(doubtful)} sentences are"
-        yield f"{subject} not supported by the cited quotes; the marks show which."
+        yield translate_count(
+            f"{subject} not supported by the cited quotes; the marks show which.",
+            "Sentences that the cited quotes do not support, as the marks show: {number}.",
+            number=len(doubtful),
+        )
     if unchecked := [claim for claim in _claims(result) if claim.status == "unverified" and claim.citations]:
         subject = "One sentence was" if len(unchecked) == 1 else f"{len(unchecked)} sentences were"
-        yield f"{subject} written by a model and not checked against the cited quotes."
-    if not result.usage.model_calls and is_non_english(result.question):
-        yield FOREIGN_LIMIT
+        yield translate_count(
+            f"{subject} written by a model and not checked against the cited quotes.",
+            "Sentences that a model wrote and that were not checked against the cited quotes: {number}.",
+            number=len(unchecked),
+        )
+    if not result.usage.model_calls and _is_foreign(result):
+        yield translate(FOREIGN_LIMIT)
     if result.usage.embedded_share < 1:
-        yield "Some searches matched words only, because not all passages were embedded yet."
+        yield translate("Some searches matched words only, because not all passages were embedded yet.")
     yield from list_web_limits(result)
     if unread := sum(not file.is_picture for file in result.skipped):
         files, whose = ("One file", "its") if unread == 1 else (f"{unread} files", "their")
-        yield f"{files} could not be read, so this report lacks {whose} content; the part “{MADE}” gives the reason."
+        yield translate_count(
+            f"{files} could not be read, so this report lacks {whose} content; the part “{MADE}” gives the reason.",
+            "Files that could not be read and whose content this report lacks: {number}; “{part}” gives the reason.",
+            number=unread,
+            part=translate(MADE),
+        )
 
 
 def list_web_limits(result: Result) -> Iterator[str]:
@@ -136,19 +161,37 @@ def list_web_limits(result: Result) -> Iterator[str]:
     if result.web is None:
         return
     if result.web.is_unanswered:
-        why = "; ".join(f"{engine.provider}: {engine.note}" for engine in result.web.providers) or "none is configured"
-        yield f"No search provider answered ({why})."
+        why = "; ".join(f"{engine.provider}: {engine.note}" for engine in result.web.providers) or translate(
+            "none is configured"
+        )
+        yield translate("No search provider answered ({why}).", why=why)
     else:
         for engine in result.web.providers:
             if engine.configured and (missed := engine.searches - engine.answered):
-                yield f"{engine.provider} did not answer {missed} of {engine.searches} searches ({engine.note})."
+                yield translate(
+                    "{provider} did not answer {missed} of {searches} searches ({note}).",
+                    provider=engine.provider,
+                    missed=missed,
+                    searches=engine.searches,
+                    note=engine.note,
+                )
     if lost := sum(page.status in ("refused", "failed") for page in result.web.pages):
-        yield f"{'One page' if lost == 1 else f'{lost} pages'} from search results could not be read."
+        yield translate_count(
+            f"{'One page' if lost == 1 else f'{lost} pages'} from search results could not be read.",
+            "Pages from search results that could not be read: {number}.",
+            number=lost,
+        )
     for page in result.web.pages:
         if "instructions" in page.flaws and page.url not in result.suspicious_sources:
             yield f"{page.url} contains instructions to its reader; they were treated as text only."
         elif "paywall" in page.flaws and page.status == "read":
             yield f"{page.url} shows only its beginning (paywall)."
+
+
+def _is_foreign(result: Result) -> bool:
+    """Return whether the question or a quoted source is in a language whose sentences no rule judges."""
+    quotes = (citation.quote for claim in list_all_claims(result) for citation in claim.citations)
+    return is_non_english(result.question) or any(guess_language(quote) != "en" for quote in quotes)
 
 
 def _claims(result: Result) -> Iterator[ResultClaim]:

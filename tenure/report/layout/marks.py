@@ -9,6 +9,7 @@ from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
 from tenure.contracts.result.result import ResultClaim, SourceEntry
 from tenure.report.layout.blocks import CitedClaim, LayoutBlock, split_into_blocks
 from tenure.report.sources.bibliography import make_author_year_labels
+from tenure.report.translation import mark_message, translate
 
 UNSOURCED = "[unsourced]"
 """Mark of a sentence without a citation, so that it cannot be mistaken for a cited one."""
@@ -16,44 +17,51 @@ UNSOURCED = "[unsourced]"
 
 STATUS_WORDS: Mapping[ClaimStatus, str] = {
     "supported": "",
-    "unverified": "not checked",
-    "neutral": "not confirmed",
-    "refuted": "contradicted",
-    "missing_citation": "unsourced",
-    "invalid_source": "source does not match",
+    "unverified": mark_message("not checked"),
+    "neutral": mark_message("not confirmed"),
+    "refuted": mark_message("contradicted"),
+    "missing_citation": mark_message("unsourced"),
+    "invalid_source": mark_message("source does not match"),
 }
 """Remark on a sentence's support; none if it is supported."""
+SUPPORTED = mark_message("supported")
 
 
 STATUS_MEANINGS: Mapping[ClaimStatus, str] = {
-    "neutral": "the check did not find the statement in the quoted words: read the quote before you rely on it",
-    "refuted": "the quoted words say otherwise",
-    "missing_citation": "no passage of a source was named for the statement",
-    "invalid_source": "the named quote is not in its source",
+    "neutral": mark_message(
+        "the check did not find the statement in the quoted words: read the quote before you rely on it"
+    ),
+    "refuted": mark_message("the quoted words say otherwise"),
+    "missing_citation": mark_message("no passage of a source was named for the statement"),
+    "invalid_source": mark_message("the named quote is not in its source"),
 }
 """Explanations of the marks of doubtful sentences."""
 
 TAINTED = "!"
 """Remark on a sentence that instructions to language models may have influenced."""
-TAINTED_MEANING = "its source, or a passage that its model read, contains words like instructions to language models"
+TAINTED_MEANING = mark_message(
+    "its source, or a passage that its model read, contains words like instructions to language models"
+)
 """Explanation of the remark on such a sentence."""
-ALL_TAINTED_MEANING = (
+ALL_TAINTED_MEANING = mark_message(
     "The models that wrote the report read words like instructions to language models, which may have influenced any "
     "sentence. The limits of the evidence name the sources."
 )
 """Explanation that replaces the remarks on single sentences."""
 EMPTY_CELL = "–"
 """Text of a cell on which a report says nothing."""
-EMPTY_CELL_MEANING = "this report says nothing on it"
+EMPTY_CELL_MEANING = mark_message("this report says nothing on it")
 """Explanation of an empty cell: readers took it for a statement that no source says anything."""
 MAX_TAINTED_SHARE = 0.5
 """Maximum share of sentences with a remark: all 109 of a report carried one since a passage of a manual spoke of
 “running forget, prune and other maintenance commands”."""
 INFERENCE = "i"
 """Remark on a conclusion or recommendation of the writer."""
-INFERENCE_MEANING = "concluded from the cited words, which do not state it themselves"
+INFERENCE_MEANING = mark_message("concluded from the cited words, which do not state it themselves")
 """Explanation of the remark on a conclusion."""
-SHARED_MEANING = "A mark also stands for the sentences before it in its paragraph, back to the mark before it."
+SHARED_MEANING = mark_message(
+    "A mark also stands for the sentences before it in its paragraph, back to the mark before it."
+)
 """Explanation of a mark of several sentences."""
 
 
@@ -102,13 +110,20 @@ def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
     statuses = {claim.status for claim in marked}
     concluded = any(claim.kind == "inference" for claim in marked)
     shared = any(not cited.marked for block in split_into_blocks(all_claims) for cited in block.claims)
-    tainted = f"[{TAINTED}]: {TAINTED_MEANING}." if is_taint_marked(all_claims) else ALL_TAINTED_MEANING
+    tainted = (
+        f"[{TAINTED}]: {translate(TAINTED_MEANING)}." if is_taint_marked(all_claims) else translate(ALL_TAINTED_MEANING)
+    )
+    has_empty_cell = any(map(_has_empty_cell, split_into_blocks(all_claims)))
     return (
-        *([SHARED_MEANING] if shared else []),
-        *([f"[{INFERENCE}]: {INFERENCE_MEANING}."] if concluded else []),
+        *([translate(SHARED_MEANING)] if shared else []),
+        *([f"[{INFERENCE}]: {translate(INFERENCE_MEANING)}."] if concluded else []),
         *([tainted] if any(claim.tainted for claim in all_claims) else []),
-        *([f"{EMPTY_CELL}: {EMPTY_CELL_MEANING}."] if any(map(_has_empty_cell, split_into_blocks(all_claims))) else []),
-        *(f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in statuses),
+        *([f"{EMPTY_CELL}: {translate(EMPTY_CELL_MEANING)}."] if has_empty_cell else []),
+        *(
+            f"[{translate(STATUS_WORDS[status])}]: {translate(meaning)}."
+            for status, meaning in STATUS_MEANINGS.items()
+            if status in statuses
+        ),
     )
 
 
@@ -132,7 +147,7 @@ def describe_status(cited: CitedClaim, expected: ClaimKind = "fact", *, marks_ta
     """Return the remarks on a claim: inference, its status unless the mark shows it, and whether it is tainted."""
     claim = cited.claim
     is_marked = not cited.sources and claim.status in ("missing_citation", "invalid_source")
-    status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
+    status = "" if is_marked or claim.status == "unverified" else translate(STATUS_WORDS[claim.status])
     kind = INFERENCE if claim.kind == "inference" != expected else ""
     return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted and marks_taint else "")))
 

@@ -13,6 +13,7 @@ from tenure.report.layout.limits import BY_JUDGE, UNCONFIRMED, list_all_claims
 from tenure.report.layout.marks import STATUS_WORDS
 from tenure.report.layout.text import make_code, make_line
 from tenure.report.layout.tree import Line, TextSpan
+from tenure.report.translation import translate
 
 MIN_SHARED_STEMS = 0.7
 """Minimum share of the words of a sentence that a remark contains if it repeats the sentence."""
@@ -34,7 +35,7 @@ def list_provenance(result: Result) -> Iterator[Line]:
     The decisions and critiques of a cycle are left out, since what was missing then may be in the report now.
     """
     ended = TextSpan(result.status.replace("_", " "), "em")
-    yield make_line("Run ", make_code(result.id), ", ended as ", ended, ".")
+    yield make_line(translate("Run "), make_code(result.id), translate(", ended as "), ended, ".")
     yield from _list_models(result.usage)
     yield from map(make_line, _list_fallbacks(result))
     yield make_line(_count_usage(result.usage))
@@ -57,11 +58,13 @@ def _list_models(usage: Usage) -> Iterator[Line]:
         for model in dict.fromkeys(used.models):
             roles.setdefault(model, []).append(role.replace("_", " "))
     lines = [
-        make_line("fallbacks without a model" if model == "offline" else make_code(model), f" ({', '.join(names)})")
+        make_line(
+            translate("fallbacks without a model") if model == "offline" else make_code(model), f" ({', '.join(names)})"
+        )
         for model, names in roles.items()
     ]
     if lines:
-        yield make_line("Models: ", lines[0], *(piece for line in lines[1:] for piece in ("; ", line)))
+        yield make_line(translate("Models: "), lines[0], *(piece for line in lines[1:] for piece in ("; ", line)))
 
 
 def _list_fallbacks(result: Result) -> Iterator[str]:
@@ -88,7 +91,7 @@ def _count_usage(usage: Usage) -> str:
         cost = "" if usage.saved.cost_usd is None else f" and {usage.saved.cost_usd:.4f} USD"
         tokens = usage.saved.tokens_in + usage.saved.tokens_out
         figures.append(f"{format_count(saved, 'cached answer')} (saved {tokens} tokens{cost})")
-    return "Used: " + ", ".join([*figures, f"{usage.seconds:.1f} s"])
+    return translate("Used: ") + ", ".join([*figures, f"{usage.seconds:.1f} s"])
 
 
 def _mark_doubt(remarks: Iterable[str], result: Result) -> Iterator[str]:
@@ -114,7 +117,7 @@ def _describe_evaluation(result: Result) -> Iterator[str]:
 def _list_skipped(result: Result) -> Iterator[Line]:
     others = [file for file in result.skipped if not file.is_picture]
     for file in others[:MAX_SKIPPED_SHOWN]:
-        yield make_line("Not read: ", make_code(file.path), f" ({flatten(file.reason)})")
+        yield make_line(translate("Not read: "), make_code(file.path), f" ({flatten(file.reason)})")
     if more := len(others[MAX_SKIPPED_SHOWN:]):
         yield make_line(f"Not read: {format_count(more, 'more file')}")
     if pictures := len(result.skipped) - len(others):

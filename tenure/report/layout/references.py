@@ -24,8 +24,9 @@ from tenure.report.layout.tree import (
     list_citations,
 )
 from tenure.report.sources.links import choose_base, format_path, is_web
+from tenure.report.translation import mark_message, translate
 
-QUOTES_NOTE = (
+QUOTES_NOTE = mark_message(
     "Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their "
     "place: in the file, if it is text and unchanged, else in the text that was read from it; and the nearest heading."
 )
@@ -51,8 +52,8 @@ def describe_source(source: SourceEntry, base: PurePath | None) -> Line:
         title,
         f", {origin}, " if origin else ", ",
         address,
-        f", read {source.accessed[:10]}",
-        ", contains words like instructions to language models" if source.suspicious else "",
+        translate(", read {day}", day=source.accessed[:10]),
+        translate(", contains words like instructions to language models") if source.suspicious else "",
         ".",
     )
 
@@ -117,6 +118,7 @@ def _join(first: QuoteContext, second: QuoteContext) -> QuoteContext | None:
 
 def _set_quote(quote: QuoteContext, headings: Sequence[str]) -> Line:
     words = make_code(quote.words) if quote.is_code else f"“{quote.words}”"
-    link = ("; ", LinkNode(quote.link, "open the page at these words")) if quote.link else ()
-    location = TextSpan(f"({quote.place}; in: {'; '.join(headings)}", "quiet")
+    link = ("; ", LinkNode(quote.link, translate("open the page at these words"))) if quote.link else ()
+    used = translate("in: {parts}", parts="; ".join(headings))
+    location = TextSpan(f"({quote.place}; {used}", "quiet")
     return make_line(words, " ", location, *link, TextSpan(")", "quiet"))

@@ -27,6 +27,7 @@ from tenure.report.layout.limits import (
 )
 from tenure.report.layout.marks import (
     STATUS_WORDS,
+    SUPPORTED,
     CitationMarks,
     explain_marks,
     is_taint_marked,
@@ -41,33 +42,36 @@ from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_refer
 from tenure.report.layout.synthesis import CLOSING_NOTES, COMPARISON, NOT_KNOWN, WHAT_FOLLOWS
 from tenure.report.layout.text import format_words, make_line
 from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, ParagraphStyle, PartNode, ReportTree
+from tenure.report.translation import mark_message, translate, translate_count, use_language
 
 STATUS_LINES: Mapping[ResultStatus, str] = {
     "done": "",
-    "finished_early": "The run ended before it was complete, at a limit or because a person asked for the report.",
-    "cancelled": "The run was cancelled; these are the results up to then.",
+    "finished_early": mark_message(
+        "The run ended before it was complete, at a limit or because a person asked for the report."
+    ),
+    "cancelled": mark_message("The run was cancelled; these are the results up to then."),
     "no_evidence": "",
-    "failing_tests": "No program passed its tests; this is the best of them.",
-    "unsupported": f"This kind of task is not supported; the part “{MADE}” gives the reason.",
-    "failed": "The run failed; these are the results up to then.",
+    "failing_tests": mark_message("No program passed its tests; this is the best of them."),
+    "unsupported": mark_message("This kind of task is not supported; the part “{part}” gives the reason."),
+    "failed": mark_message("The run failed; these are the results up to then."),
 }
 """First remark of a report, by the status of the run."""
 
-CONSIDERATIONS_NOTE = "Thoughts of the model, not statements of a source; they are not cited."
+CONSIDERATIONS_NOTE = mark_message("Thoughts of the model, not statements of a source; they are not cited.")
 """Remark before thoughts that no source supports."""
 
-FILES_NOTE = "A program made these files from the tables; its code is in the source with its output."
+FILES_NOTE = mark_message("A program made these files from the tables; its code is in the source with its output.")
 """Remark before the files of a report."""
 
-_MODEL_ADVICE = (
+_MODEL_ADVICE = mark_message(
     "Connect a model: without one, a question in other words than the documents, or in another language than English, "
     "is compared with them by its words alone."
 )
-_UNREAD_ADVICE = "Check the list of unread files below."
+_UNREAD_ADVICE = mark_message("Check the list of unread files below.")
 _ADVICE = (
-    "Ask again in the words of the documents.",
-    "Name the files or folders that contain the answer with `--docs PATH`.",
-    "Lower `TENURE_MIN_RELEVANCE` if the documents mention the subject only briefly.",
+    mark_message("Ask again in the words of the documents."),
+    mark_message("Name the files or folders that contain the answer with `--docs PATH`."),
+    mark_message("Lower `TENURE_MIN_RELEVANCE` if the documents mention the subject only briefly."),
 )
 
 
@@ -79,6 +83,11 @@ def compose_report(result: Result, base: PurePath | None = None, style: Citation
         base: folder to which paths of sources are shown relative if they are below it.
         style: format of citation marks.
     """
+    with use_language(result.language) as language:
+        return _compose(result, base, style, language)
+
+
+def _compose(result: Result, base: PurePath | None, style: CitationStyle, language: str) -> ReportTree:
     marks = make_marks(result.sources, style)
     claims = ClaimLayout(
         {source.n: source for source in result.sources},
@@ -88,10 +97,10 @@ def compose_report(result: Result, base: PurePath | None = None, style: Citation
     blocks = tuple(_list_blocks(result, claims, marks, base))
     parts = [block for block in blocks if isinstance(block, PartNode)]
     quotes = tuple(list_quotes(sort_sources(result.sources, marks), marks, parts))
-    note = ParagraphNode(make_line(QUOTES_NOTE))
-    fold = "All quotes, source by source"
-    closing = _set_part("quotes", "Quotes", [note, *quotes] if quotes else [], fold)
-    return ReportTree(flatten(result.title), tuple(_set_head(result)), (*blocks, *closing))
+    note = ParagraphNode(make_line(translate(QUOTES_NOTE)))
+    fold = translate("All quotes, source by source")
+    closing = _set_part("quotes", translate("Quotes"), [note, *quotes] if quotes else [], fold)
+    return ReportTree(flatten(result.title), tuple(_set_head(result)), (*blocks, *closing), language)
 
 
 def _list_blocks(
@@ -100,7 +109,7 @@ def _list_blocks(
     """Yield the blocks of a report in their order, except the head and the quotes, which close it."""
     synthesis = result.synthesis or Synthesis()
     is_program = result.mode == "CODE"
-    yield from _set_part("news", "Since the last report", set_news(result.changes))
+    yield from _set_part("news", translate("Since the last report"), set_news(result.changes))
     if result.repository:
         yield from set_change(result, result.repository)
     elif is_program:
@@ -110,28 +119,33 @@ def _list_blocks(
     yield from _set_remark(format_words(describe_no_answer(result), "strong"), "remark")
     if result.short_answer:
         answer = claims.set_sentence(result.short_answer)
-        yield ParagraphNode(make_line(format_words("Short answer:", "strong"), " ", answer), "answer")
-    yield from _set_part("abstract", "Abstract", claims.set_claims(result.abstract_claims))
+        yield ParagraphNode(make_line(format_words(translate("Short answer:"), "strong"), " ", answer), "answer")
+    yield from _set_part("abstract", translate("Abstract"), claims.set_claims(result.abstract_claims))
     yield from _set_list(map(make_line, explain_marks(list_all_claims(result))), "note")
-    yield from _set_part("comparison", COMPARISON, claims.set_claims(synthesis.comparison))
+    yield from _set_part("comparison", translate(COMPARISON), claims.set_claims(synthesis.comparison))
     yield from _set_remark(format_words(describe_brief(result)), "remark")
     for n, section in enumerate(result.sections, 1):
         yield PartNode(f"section-{n}", flatten(section.topic), claims.set_claims(section.claims))
     if result.artifacts and not is_program:
-        yield from _set_noted("files", "Figures and files", FILES_NOTE, [ListNode(tuple(list_files(result)))])
+        yield from _set_noted(
+            "files", translate("Figures and files"), translate(FILES_NOTE), [ListNode(tuple(list_files(result)))]
+        )
     yield from _set_disputes(result, claims)
     yield from _set_closing(synthesis, claims)
-    yield from _set_part("limits", "Limits of the evidence", _set_list(map(make_line, list_evidence_limits(result))))
+    limits = _set_list(map(make_line, list_evidence_limits(result)))
+    yield from _set_part("limits", translate("Limits of the evidence"), limits)
     thoughts = _set_list(map(make_line, result.further_considerations))
-    yield from _set_noted("further", "Further Considerations", CONSIDERATIONS_NOTE, thoughts)
-    yield from _set_part("feedback", "Feedback and answers", _set_list(map(_describe_feedback, result.feedback)))
+    yield from _set_noted("further", translate("Further Considerations"), translate(CONSIDERATIONS_NOTE), thoughts)
+    feedback = _set_list(map(_describe_feedback, result.feedback))
+    yield from _set_part("feedback", translate("Feedback and answers"), feedback)
     references = list_references(sort_sources(result.sources, marks), marks, base)
-    yield from _set_part("references", "References", _set_list(references))
+    yield from _set_part("references", translate("References"), _set_list(references))
     reasoning = set_reasoning(result.reasoning, claims) if result.reasoning else ()
-    yield from _set_part("reasoning", "Reasoning", reasoning, "How the conclusions were reached")
+    fold = translate("How the conclusions were reached")
+    yield from _set_part("reasoning", translate("Reasoning"), reasoning, fold)
     if result.repository:
         yield from set_steps(result.repository)
-    yield from _set_part("made", MADE, _set_list(list_provenance(result)))
+    yield from _set_part("made", translate(MADE), _set_list(list_provenance(result)))
 
 
 def _set_head(result: Result) -> Iterator[BlockNode]:
@@ -139,7 +153,7 @@ def _set_head(result: Result) -> Iterator[BlockNode]:
     question, title = (re.findall(r"\w+", text.casefold()) for text in (result.question, result.title))
     page = result.repository.address if result.repository else ""
     if question != title or page:
-        label = format_words("Task:" if result.mode == "CODE" else "Question:", "strong")
+        label = format_words(translate("Task:") if result.mode == "CODE" else translate("Question:"), "strong")
         origin = ("from ", make_address(page), ": ") if page else ()
         yield ParagraphNode(make_line(label, " ", *origin, flatten(result.question)), "question")
     yield from _set_remark(make_line(_count_sentences(result)), "summary")
@@ -150,7 +164,7 @@ def _set_head(result: Result) -> Iterator[BlockNode]:
     elif result.status == "finished_early" and result.decisions and (result.mode == "RESEARCH" or result.repository):
         status = result.decisions[-1]
     else:
-        status = STATUS_LINES[result.status]
+        status = STATUS_LINES[result.status] and translate(STATUS_LINES[result.status], part=translate(MADE))
     yield from _set_remark(format_words(status), "remark")
 
 
@@ -159,47 +173,69 @@ def _count_sentences(result: Result) -> str:
     claims = list_all_claims(result)
     if excerpts := sum(claim.begins == "excerpt" for claim in claims):
         sources = len({citation.source for claim in claims if claim.part for citation in claim.citations})
-        return f"{format_count(excerpts, 'excerpt')} of {format_count(sources, 'source')}."
+        english = f"{format_count(excerpts, 'excerpt')} of {format_count(sources, 'source')}."
+        return translate_count(english, "Excerpts: {excerpts}. Sources: {sources}.", excerpts=excerpts, sources=sources)
     times = Counter(claim.status for claim in claims if needs_source(claim) and not claim.part)
-    counted = ", ".join(f"{number} {STATUS_WORDS[status] or 'supported'}" for status, number in times.most_common())
-    return (
-        f"{format_count(times.total(), 'sentence')}: {counted}. {format_count(len(result.sources), 'source')}."
-        if times
-        else ""
+    counted = ", ".join(
+        f"{number} {translate(STATUS_WORDS[status] or SUPPORTED)}" for status, number in times.most_common()
+    )
+    if not times:
+        return ""
+    return translate_count(
+        f"{format_count(times.total(), 'sentence')}: {counted}. {format_count(len(result.sources), 'source')}.",
+        "Sentences: {sentences} ({counted}). Sources: {sources}.",
+        sentences=times.total(),
+        counted=counted,
+        sources=len(result.sources),
     )
 
 
 def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
     """Yield the note that nothing was found, with the searches made and advice."""
     is_near = result.synthesis is not None and any(claim.citations for claim in result.synthesis.gaps)
-    nearest = f"; the nearest facts are under “{NOT_KNOWN}”" if is_near else ", so this report makes no claims"
-    title, note = format_words("No evidence was found.", "strong"), " No passage that answers the question was found"
-    yield ParagraphNode(make_line(title, f"{note}{nearest}."))
+    if is_near:
+        note = translate(
+            "No passage that answers the question was found; the nearest facts are under “{part}”.",
+            part=translate(NOT_KNOWN),
+        )
+    else:
+        note = translate("No passage that answers the question was found, so this report makes no claims.")
+    yield ParagraphNode(make_line(format_words(translate("No evidence was found."), "strong"), f" {note}"))
     unread = len(result.skipped)
-    searches = f"{format_count(result.usage.searches, 'search', 'searches')} in the knowledge base"
-    files = f", {format_count(unread, 'file')} that could not be read" if unread else ""
-    topics = f"; topics: {', '.join(result.coverage)}" if result.coverage else ""
+    count = result.usage.searches
+    searches = translate_count(
+        f"{format_count(count, 'search', 'searches')} in the knowledge base",
+        "searches in the knowledge base: {searches}",
+        searches=count,
+    )
+    files = translate_count(
+        f", {format_count(unread, 'file')} that could not be read",
+        ", files that could not be read: {files}",
+        files=unread,
+    )
+    topics = translate("; topics: {topics}", topics=", ".join(result.coverage)) if result.coverage else ""
     limits = "".join(f"; {limit}" for limit in list_web_limits(result))
-    yield ParagraphNode(make_line(format_words("Searched:", "strong"), f" {searches}{files}{topics}{limits}."))
-    yield ParagraphNode(format_words("What to try:", "strong"))
+    searched = f" {searches}{files if unread else ''}{topics}{limits}."
+    yield ParagraphNode(make_line(format_words(translate("Searched:"), "strong"), searched))
+    yield ParagraphNode(format_words(translate("What to try:"), "strong"))
     advice = (*_ADVICE, *([_UNREAD_ADVICE] if unread else []), *([] if result.usage.model_calls else [_MODEL_ADVICE]))
-    yield ListNode(tuple(map(make_line, advice)))
+    yield ListNode(tuple(make_line(translate(text)) for text in advice))
 
 
 def _set_disputes(result: Result, claims: ClaimLayout) -> Iterator[PartNode]:
     disputes = DisputeLayout(result, claims)
     positions = (block for position in result.positions for block in disputes.set_position(position))
-    yield from _set_part("positions", "For and against", positions)
+    yield from _set_part("positions", translate("For and against"), positions)
     contradictions = (block for pair in result.contradictions for block in disputes.set_contradiction(pair))
-    yield from _set_part("disagreements", "Contradictions between sources", contradictions)
+    yield from _set_part("disagreements", translate("Contradictions between sources"), contradictions)
 
 
 def _set_closing(synthesis: Synthesis, claims: ClaimLayout) -> Iterator[PartNode]:
     """Yield the conclusions and the gaps, whose headings explain their kinds of claims."""
     follows = claims.set_claims(synthesis.resolution, "inference")
-    yield from _set_noted("follows", WHAT_FOLLOWS, CLOSING_NOTES[WHAT_FOLLOWS], follows)
+    yield from _set_noted("follows", translate(WHAT_FOLLOWS), translate(CLOSING_NOTES[WHAT_FOLLOWS]), follows)
     unknown = claims.set_claims(synthesis.gaps, "gap")
-    yield from _set_noted("unknown", NOT_KNOWN, CLOSING_NOTES[NOT_KNOWN], unknown)
+    yield from _set_noted("unknown", translate(NOT_KNOWN), translate(CLOSING_NOTES[NOT_KNOWN]), unknown)
 
 
 def _describe_feedback(word: FeedbackRecord) -> Line:

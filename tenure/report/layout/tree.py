@@ -202,6 +202,8 @@ class ReportTree:
     head: tuple[BlockNode, ...]
     """Blocks between the title and the table of contents."""
     blocks: tuple[BlockNode, ...]
+    language: str = "en"
+    """Language of the headings and fixed sentences, ISO 639-1."""
 
     @property
     def parts(self) -> tuple[PartNode, ...]:

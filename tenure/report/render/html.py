@@ -20,6 +20,7 @@ from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
 from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
+from tenure.report.translation import RIGHT_TO_LEFT, translate, use_language
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -38,7 +39,8 @@ def render_html(result: Result, base: PurePath | None = None, style: CitationSty
     sheet = load_sheet()
     template = make_environment(TEMPLATES).get_template("report.html.jinja")
     report = compose_report(result, base, style)
-    return template.render(report=report, style=sheet, policy=build_content_security_policy(sheet))
+    with use_language(report.language):
+        return template.render(report=report, style=sheet, policy=build_content_security_policy(sheet))
 
 
 @cache
@@ -55,7 +57,10 @@ def make_environment(*folders: Path) -> Environment:
         trim_blocks=True,
     )
     environment.filters["diff_lines"] = mark_lines
-    environment.globals |= {"documents": "", "unsourced": UNSOURCED}
+    environment.globals |= {
+        **{"documents": "", "unsourced": UNSOURCED},
+        **{"translate": translate, "right_to_left": RIGHT_TO_LEFT},
+    }
     return environment
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.result.result import ResultCitation
+from tenure.report.translation import translate
 
 _HEADING = re.compile(r"^(?P<level>#{1,6}) +(?P<name>\S.*)$", re.MULTILINE)
 """Heading in the stored text of a document."""
@@ -114,24 +115,29 @@ def _list_phrases(text: str) -> list[tuple[tuple[str, ...], int]]:
 def describe_place(citation: ResultCitation) -> str:
     """Return the place of a quote in words: part, line or offset in the stored text, heading, and recognized words."""
     part = describe_part(citation)
-    heading = f", under “{flatten(citation.heading)}”" if citation.heading else ""
-    offset = f"from character {citation.start}" if citation.line is None else f"line {citation.line}"
+    heading = translate(", under “{heading}”", heading=flatten(citation.heading)) if citation.heading else ""
+    if citation.line is None:
+        offset = translate("from character {start}", start=citation.start)
+    else:
+        offset = translate("line {line}", line=citation.line)
     row = describe_row(citation)
     return f"{part and f'{part}, '}{offset}{heading}{row}{describe_recognition([citation])}"
 
 
 def describe_part(citation: ResultCitation) -> str:
     """Return the page of a quote, or the other part of its document; empty without one."""
-    return f"page {citation.page}" if citation.page else citation.place
+    return translate("page {page}", page=citation.page) if citation.page else citation.place
 
 
 def describe_row(citation: ResultCitation) -> str:
     """Return the row of a quote in a table, with the names of the quoted columns; empty for other quotes."""
     if citation.row is None:
         return ""
-    noun = "column" if len(citation.columns) == 1 else "columns"
-    columns = f", {noun} {', '.join(f'“{name}”' for name in citation.columns)}" if citation.columns else ""
-    return f", row {citation.row} of a table{columns}"
+    row = translate(", row {row} of a table", row=citation.row)
+    names = ", ".join(f"“{name}”" for name in citation.columns)
+    if len(citation.columns) == 1:
+        return row + translate(", column {name}", name=names)
+    return row + (translate(", columns {names}", names=names) if names else "")
 
 
 def describe_recognition(citations: Sequence[ResultCitation]) -> str:
@@ -140,5 +146,7 @@ def describe_recognition(citations: Sequence[ResultCitation]) -> str:
         return ""
     doubtful = list(dict.fromkeys(flatten(word) for citation in citations for word in citation.doubtful))
     shown = ", ".join(f"“{word}”" for word in doubtful[:MAX_DOUBTFUL_SHOWN])
-    more = " and others" if len(doubtful) > MAX_DOUBTFUL_SHOWN else ""
-    return f", recognized text ({shown}{more} uncertain)" if doubtful else ", recognized text"
+    more = " …" if len(doubtful) > MAX_DOUBTFUL_SHOWN else ""
+    if not doubtful:
+        return translate(", recognized text")
+    return translate(", recognized text ({words} uncertain)", words=shown + more)

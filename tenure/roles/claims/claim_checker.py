@@ -15,7 +15,7 @@ from tenure.algorithms.claims.verification import (
     needs_sources,
 )
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import is_non_english, stem_words
+from tenure.algorithms.text.sentences import guess_language, is_non_english, stem_words
 from tenure.contracts.evidence.passages import Block, CheckedClaims, Claim, Draft
 from tenure.contracts.messages import Message
 from tenure.roles.base import (
@@ -250,9 +250,10 @@ def _confirm_sentence(claim: Claim, passages: Sequence[Passage], question: str, 
         judged = claim.model_copy(update={"status": verdict, "confidence": 1.0})
         return demote_unsourced_claim(judged, passages, question)
     # The words of another language do not occur in the passages.
-    is_comparable = claim.kind != "inference" and not is_non_english(claim.text)
-    words = set(stem_words(claim.statement)) if is_comparable else set()
-    shared = words.intersection(stem_words(" ".join(list_source_texts(claim, passages))))
+    sources = " ".join(list_source_texts(claim, passages))
+    is_english = not is_non_english(claim.text) and guess_language(sources) == "en"
+    words = set(stem_words(claim.statement)) if is_english and claim.kind != "inference" else set()
+    shared = words.intersection(stem_words(sources))
     if len(shared) < MIN_SHARED_WORDS * len(words):
         return claim.model_copy(update={"status": "neutral", "confidence": 0.0})
     confirmed = demote_unsourced_claim(claim.model_copy(update={"status": "supported"}), passages, question)

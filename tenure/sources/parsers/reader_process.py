@@ -19,6 +19,8 @@ from tenure.algorithms.coding.syntax import parse_code
 from tenure.algorithms.retrieval.page_quality import PageAssessment, assess_page
 from tenure.algorithms.retrieval.relations import EntityPairCounts, extract_cooccurrences
 from tenure.algorithms.text.entities import NamedEntities, extract_named_entities
+from tenure.algorithms.text.languages.detection import UNKNOWN, detect_languages
+from tenure.algorithms.text.languages.terms import list_terms
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.recognition import PagePlace
@@ -133,6 +135,10 @@ class ParsedChunk:
     """Names that the chunk mentions, for the graph."""
     terms: str
     """Distinct stems of its words, in alphabetical order."""
+    language: str
+    """ISO 639-1 code; empty if it is unknown."""
+    language_terms: str | None
+    """Terms of the search text for the full-text index of languages other than English; None in English."""
     phrases: tuple[str, ...]
     """Keys of its noun phrases and identifiers."""
     co_occurrences: EntityPairCounts
@@ -309,8 +315,9 @@ def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedCh
         max_tokens=recipe.max_tokens,
         syntax=parse_code(document.text, find_language(document.title)) if document.kind == "code" else None,
     )
-    for span in spans:
-        text = document.text[span.start : span.end]
+    texts = [document.text[span.start : span.end] for span in spans]
+    languages = detect_languages(texts) if document.kind == "prose" else [UNKNOWN] * len(texts)
+    for span, text, language in zip(spans, texts, languages, strict=True):
         path = tuple(span.heading_path)
         search_text = "\n".join(dict.fromkeys((document.title, *path))) + "\n" + text
         cooccurrences = extract_cooccurrences(text)
@@ -327,6 +334,8 @@ def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedCh
                 search_text=search_text,
                 names=extract_named_entities(text),
                 terms=" ".join(sorted(set(stem_words(search_text)))),
+                language=language,
+                language_terms=None if language in ("en", UNKNOWN) else " ".join(list_terms(search_text, language)),
                 phrases=cooccurrences.phrases,
                 co_occurrences=cooccurrences.pairs,
             )

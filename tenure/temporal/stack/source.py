@@ -28,7 +28,7 @@ WORKER_SOURCES = (
 PLUGIN_KINDS = ("roles", "tools", "strategies", "search_providers", "document_formats")
 """Folders that a worker reads in a folder of plugins."""
 
-SUFFIXES = frozenset({".py", ".toml", ".json", ".jinja", ".css", ".js", ".typ", ".ini", ".txt"})
+SUFFIXES = frozenset({".py", ".toml", ".json", ".jinja", ".css", ".js", ".typ", ".ini", ".txt", ".po"})
 """Suffixes of the files that a worker reads."""
 
 BUILD_ID_VARIABLE = "TEMPORAL_WORKER_BUILD_ID"

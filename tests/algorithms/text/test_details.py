@@ -155,3 +155,28 @@ def test_sources_are_compared_together() -> None:
 
     assert find_conflicting_details("In May Genoa and Weir Lane had 9 ovens.", sources) == ()
     assert find_conflicting_details("In June Genoa had 12 ovens.", sources) == ("12 oven", "June")
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It took 1,234.56 GB.", "Der Speicherbedarf betrug 1.234,56 GB auf der Anlage."),
+        ("It took 1,234.56 GB.", "L'espace occupé était de 1 234,56 Go sur le site."),
+        ("The city has 1,234,567 inhabitants.", "Die Stadt hat 1\u00a0234\u00a0567 Einwohner und ist sehr alt."),
+        ("Backups are kept for 30 days.", "备份在成都数据中心保存30天，然后删除。"),
+        ("The plant makes 120,000 units.", "工厂每年生产12万件产品。"),
+        ("It is kept in Kazan until March.", "Она хранится в Казани до марта."),
+        ("The board has 12 members from Munich.", "Der Beirat hat zwölf Mitglieder und kommt aus München."),
+    ],
+)
+def test_details_of_another_language_are_found(claim: str, source: str) -> None:
+    """Numbers are read as their language writes them, and names and months of another language are not missed."""
+    assert find_unsupported_details(claim, source) == ()
+
+
+def test_another_number_is_missed_in_any_language() -> None:
+    """A number that the source does not state is no matter of spelling."""
+    assert find_unsupported_details("It took 1,334.56 GB.", "Der Speicherbedarf betrug 1.234,56 GB auf der Anlage.")
+    assert find_unsupported_details("Backups are kept for 40 days.", "备份在成都数据中心保存30天，然后删除。") == (
+        "40",
+    )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.text.sentences import (
     MAX_ITEM_WORDS,
+    guess_language,
     is_non_english,
     normalize_sentence,
     split_sentences,
@@ -153,3 +154,37 @@ def test_no_sentence_ends_inside_a_word() -> None:
         "It was made in 3.",
         "Nothing follows.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Seit dem 1. Januar gilt das auch für alle. Es ist neu.", ["Seit dem 1. Januar gilt das auch für alle."]),
+        ("Véase la pág. 5 para los detalles. Fin.", ["Véase la pág. 5 para los detalles."]),
+        ("В 2024 г. он приехал сюда. Конец.", ["В 2024 г. он приехал сюда."]),
+        ("备份保存30天。然后删除。", ["备份保存30天。"]),
+    ],
+)
+def test_sentences_end_as_in_their_language(text: str, sentences: list[str]) -> None:
+    """An ordinal number of German and an abbreviation of Spanish or Russian end no sentence."""
+    assert [sentence.text for sentence in split_sentences(text)][:1] == sentences
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "The backups are kept in the data centre for thirty days."),
+        ("en", "Rotate logs nightly."),
+        ("de", "Das Öl wird alle 400 Betriebsstunden gewechselt."),
+        ("fr", "L'huile est changée toutes les 500 heures."),
+        ("es", "El aceite se cambia cada 500 horas."),
+        ("it", "L'olio si cambia ogni 500 ore con la pompa ferma."),
+        ("pl", "Olej jest wymieniany co 500 godzin przez serwis."),
+        ("ru", "Масло меняют каждые 500 часов."),
+        ("ja", "オイルは500時間ごとに交換します。"),
+        ("zh", "机油每500小时更换一次。"),
+    ],
+)
+def test_the_language_of_a_sentence_is_guessed(language: str, text: str) -> None:
+    """Two function words or the script decide; a text without them is read as English."""
+    assert guess_language(text) == language

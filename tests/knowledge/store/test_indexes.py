@@ -38,9 +38,10 @@ def chunks(rows: int) -> pa.Table:
     """Return chunks with random unit vectors and distinct words."""
     vectors = np.random.default_rng(7).standard_normal((rows, 32)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    texts = "source_id corpus title uri kind text author published suffix version retired".split()
+    texts = "source_id corpus title uri kind text author published suffix version retired language".split()
     columns: dict[str, object] = {name: ["c"] * rows for name in texts}
     columns |= {"id": [f"i{n}" for n in range(rows)], "search_text": [f"word{n}" for n in range(rows)]}
+    columns |= {"language_terms": [None] * rows}
     columns |= {"ordinal": range(rows), "start": [0] * rows, "end": [1] * rows, "heading_path": [[]] * rows}
     return pa.table(columns | {"vector": list(vectors)}, schema=build_chunk_schema(32))
 
@@ -69,11 +70,21 @@ def test_filter_columns_have_scalar_indexes() -> None:
     """Large tables have an index on each filter column, and other tables on their key."""
     columns = {index.column for index in plan_indexes(CHUNKS, MIN_INDEXED_ROWS, "flat")}
 
-    assert columns == {"id", "corpus", "search_text", *(field.column for field in FILTER_COLUMNS.values())}
+    assert columns == {
+        "id",
+        "corpus",
+        "search_text",
+        "language_terms",
+        *(field.column for field in FILTER_COLUMNS.values()),
+    }
     assert [index.column for index in plan_indexes(SOURCES, MIN_INDEXED_ROWS, "auto")] == ["id"]
     assert [index.column for index in plan_indexes(CACHE, MIN_INDEXED_ROWS, "auto")] == ["key"]
     assert [index.column for index in plan_indexes(ANSWERS, MIN_KEYED_ROWS, "auto")] == ["request"]
-    assert [index.column for index in plan_indexes(CHUNKS, MIN_KEYED_ROWS, "auto")] == ["search_text", "id"]
+    assert [index.column for index in plan_indexes(CHUNKS, MIN_KEYED_ROWS, "auto")] == [
+        "search_text",
+        "language_terms",
+        "id",
+    ]
     assert (
         plan_indexes(CORPORA, MIN_INDEXED_ROWS, "auto")
         == plan_indexes(CHUNKS, 0, "auto")

@@ -1,0 +1,76 @@
+"""Translate the fixed words of a report into the language of its reader.
+
+A catalogue is a file of gettext in `tenure/report/locales`, read with Babel. Counts have a wording without a plural, as
+"Sources: 3", since the forms of a noun differ between languages. Texts of sources and of models are never translated.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+LOCALES: Final = Path(__file__).parent / "locales"
+LANGUAGES: Final = tuple(sorted({"en", *(path.stem for path in LOCALES.glob("*.po"))}))
+"""Languages of reports, as ISO 639-1 codes."""
+RIGHT_TO_LEFT: Final = frozenset(("ar", "fa", "he", "ur"))
+
+_language = ContextVar("report_language", default="en")
+
+
+@contextmanager
+def use_language(language: str) -> Iterator[str]:
+    """Translate into a language inside the context, and into English if it has no catalogue; yield the language."""
+    token = _language.set(language if language in LANGUAGES else "en")
+    try:
+        yield _language.get()
+    finally:
+        _language.reset(token)
+
+
+def mark_message(message: str) -> str:
+    """Return a message unchanged; it is translated where it is shown."""
+    return message
+
+
+def translate(message: str, **values: object) -> str:
+    """Return a message in the language of the report, with its values."""
+    text = load_catalogue(_language.get()).get(message, message)
+    return text.format(**values) if values else text
+
+
+def translate_count(english: str, message: str, **values: object) -> str:
+    """Return the English text with its plurals, or a message without any in another language."""
+    return english if _language.get() == "en" else translate(message, **values)
+
+
+def parse_language(name: str) -> str:
+    """Return the code of a language given by its name in English or in itself, or by a code; empty if unknown.
+
+    "German", "Deutsch", "de" and "de-AT" are the same.
+    """
+    sought = name.strip().casefold()
+    return next((code for code in LANGUAGES if sought.split("-")[0] == code or sought in _list_names(code)), "")
+
+
+@cache
+def load_catalogue(language: str) -> Mapping[str, str]:
+    """Return the translated messages of a language; empty for English."""
+    if language == "en":
+        return {}
+    # Imported when needed: most reports are English.
+    from babel.messages.pofile import read_po
+
+    with (LOCALES / f"{language}.po").open("rb") as file:
+        catalogue = read_po(file, locale=language)
+    return {str(message.id): str(message.string) for message in catalogue if message.id and message.string}
+
+
+@cache
+def _list_names(code: str) -> frozenset[str]:
+    from babel import Locale
+
+    locale = Locale.parse(code)
+    names = (locale.get_language_name("en"), locale.get_language_name(code))
+    return frozenset(name.casefold() for name in names if name)
