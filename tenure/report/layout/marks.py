@@ -154,4 +154,5 @@ def describe_status(cited: CitedClaim, expected: ClaimKind = "fact", *, marks_ta
 
 def describe_state(source: SourceEntry) -> str:
     """Return the version of a source and whether it calls itself retired; empty if neither is known."""
-    return ", ".join(filter(None, (f"version {source.version}" if source.version else "", "retired" * source.retired)))
+    version = translate("version {version}", version=source.version) if source.version else ""
+    return ", ".join(filter(None, (version, translate("retired") if source.retired else "")))
