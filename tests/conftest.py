@@ -28,8 +28,10 @@ from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner
+from temporalio.worker._workflow_instance import WorkflowInstance, WorkflowInstanceDetails
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
-from temporalio.workflow import _Definition
+from temporalio.worker.workflow_sandbox._importer import Importer
+from temporalio.worker.workflow_sandbox._runner import _Instance
 
 from activities.archive import ArchiveActivities
 from activities.heartbeat import LOCAL_HEARTBEAT_THROTTLE
@@ -49,6 +51,7 @@ from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.namespace_binding import BINDING
 from tests.support.histories import wait_until_archived
+from tests.support.repositories.program_python import make_program_python
 from tests.support.servers.temporal_server import limit_test, run_temporal_server
 from tests.support.tiers import RUN_ALL, RUN_SLOW, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
@@ -92,7 +95,10 @@ sys.dont_write_bytecode = False
 gc.disable()
 
 # Sandboxed programs of tests use the installed packages, so that no test waits for an environment.
-os.environ.setdefault("TENURE_SANDBOX_PYTHON", sys.executable)
+os.environ.setdefault("TENURE_SANDBOX_PYTHON", str(make_program_python()))
+
+# Collections of garbage are a tenth of the processor time of a Temporal server, which inherits this.
+os.environ.setdefault("GOGC", "400")
 
 
 def _copy_with_known_fields(model: BaseModel, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
@@ -230,21 +236,30 @@ def cached_workflows(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-class PreparedOnce(SandboxedWorkflowRunner):
-    """The workers' sandbox, which tries each workflow once a process: every test has workers, and trying takes time."""
+class _SharedInstance(_Instance):
+    """Workflow in the sandbox, whose files are those of all workflows of this process."""
 
-    tried: ClassVar[set[type]] = set()
+    files: ClassVar[Importer | None] = None
 
-    def prepare_workflow(self, defn: _Definition) -> None:
-        """Try a workflow, unless that was done."""
-        if defn.cls not in self.tried:
-            super().prepare_workflow(defn)
-            self.tried.add(defn.cls)
+    def _create_instance(self) -> None:
+        self.importer = _SharedInstance.files = _SharedInstance.files or self.importer
+        super()._create_instance()
 
 
-def prepared_once() -> PreparedOnce:
-    """Return the workers' sandbox."""
-    return PreparedOnce(restrictions=create_workflow_runner().restrictions)
+class SharedSandbox(SandboxedWorkflowRunner):
+    """The workflow sandbox, which loads the workflow files once a process: for every run it takes as long as the run.
+
+    A worker without plugins shares them among its runs as well. Only one workflow may be executed at a time.
+    """
+
+    def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
+        """Return a workflow in the sandbox."""
+        return _SharedInstance(det, self.runner_class, self.restrictions)
+
+
+def create_shared_sandbox() -> SharedSandbox:
+    """Return the sandbox for a replay."""
+    return SharedSandbox(restrictions=create_workflow_runner().restrictions)
 
 
 class Serving(Protocol):
@@ -297,13 +312,12 @@ class Stage:
     async def replay(self) -> None:
         """Replay all of its runs with everything they began: a test that passes shows that they can be.
 
-        The workflow sandbox loads the workflow files again for every workflow, which takes as long as the run itself;
-        with `--slow`, as in .ci/run, it watches every replay.
+        With `--slow`, as in .ci/run, the workflow sandbox watches every replay.
         """
         if not self._started:
             return
         histories = [history for handle in self._started async for history in load_family(self.client, handle.id)]
-        runner = prepared_once() if RUN_SLOW else UnsandboxedWorkflowRunner()
+        runner = create_shared_sandbox() if RUN_SLOW else UnsandboxedWorkflowRunner()
         await create_replayer(DATA_CONVERTER, runner).replay_workflows(_each(histories))
 
     async def terminate(self) -> None:

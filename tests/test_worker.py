@@ -137,6 +137,7 @@ def test_the_options_of_an_activity_name_the_queue_that_serves_it() -> None:
     assert {name: options["task_queue"] for name, options in ACTIVITY_OPTIONS.items()} == queues
 
 
+@slow
 def test_the_worker_polls_before_it_loads_the_knowledge_base() -> None:
     """Nothing that the worker imports before it serves loads the database, parsers, DuckDB or a client of models."""
     program = (

@@ -456,6 +456,7 @@ def lame(running: CommandLine, tmp_path: Path) -> Iterator[CommandLine]:
     local.stop_stack(line.settings)
 
 
+@slow
 def test_dead_worker_is_said_by_the_doctor_and_by_state(lame: CommandLine) -> None:
     """With the worker dead, `status` and `doctor` say so, and looking at a run says that it is not there."""
     status = lame("status")

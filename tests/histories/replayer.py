@@ -20,7 +20,7 @@ from temporalio.converter import DataConverter, PayloadCodec
 
 from tenure.cli.main import leave
 from tenure.temporal.converter import DATA_CONVERTER
-from tests.conftest import prepared_once
+from tests.conftest import create_shared_sandbox
 from tests.histories.storage import get_name, read_recording
 from workflows.plugin import create_replayer
 
@@ -52,7 +52,7 @@ async def replay(histories: Sequence[WorkflowHistory], converter: DataConverter 
     Raises:
         Exception: a workflow makes other decisions than it has recorded.
     """
-    replayer = create_replayer(converter, prepared_once())
+    replayer = create_replayer(converter, create_shared_sandbox())
     for history in histories:
         await replayer.replay_workflow(history)
 

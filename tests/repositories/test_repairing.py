@@ -10,6 +10,7 @@ from tenure.contracts.result.programs import RepairProgress
 from tenure.repositories.repairing import ProjectRepair, ProjectTrace, TracedTest, compute_suspicion, list_places
 from tests.repositories.projects import Project, open_project
 from tests.repositories.test_project_tests import run
+from tests.support.tiers import slow
 
 CLOCK = """LIMIT = 12
 
@@ -85,11 +86,17 @@ async def search(
 @pytest.mark.parametrize(
     ("change", "repaired"),
     [
-        (("self.hour + hours", "self.hour - hours"), "self.hour - hours` became `self.hour + hours"),
-        (("total > LIMIT", "total >= LIMIT"), "total >= LIMIT` became `total > LIMIT"),
-        (("LIMIT = 12", "LIMIT = 11"), "`11` became `12`"),
+        pytest.param(
+            *(("self.hour + hours", "self.hour - hours"), "self.hour - hours` became `self.hour + hours"),
+            marks=slow,
+            id="method",
+        ),
+        pytest.param(
+            *(("total > LIMIT", "total >= LIMIT"), "total >= LIMIT` became `total > LIMIT"),
+            id="boundary",
+        ),
+        pytest.param(*(("LIMIT = 12", "LIMIT = 11"), "`11` became `12`"), marks=slow, id="constant of the module"),
     ],
-    ids=["method", "boundary", "constant of the module"],
 )
 async def test_a_fault_is_repaired(tmp_path: Path, change: tuple[str, str], repaired: str) -> None:
     """The edit passes all tests and is the next state, whose only change it is."""
@@ -105,6 +112,7 @@ async def test_a_fault_is_repaired(tmp_path: Path, change: tuple[str, str], repa
     assert found.places and found.places[0].startswith("clock/face.py:")
 
 
+@slow
 async def test_a_search_continues_where_it_was(tmp_path: Path) -> None:
     """A repetition with the progress of a killed search traces nothing again and tries no candidate twice."""
     project = await open_project(tmp_path, make_files(("total > LIMIT", "total >= LIMIT")))
@@ -120,16 +128,22 @@ async def test_a_search_continues_where_it_was(tmp_path: Path) -> None:
     assert {progress.trace for progress in again} == {seen[0].trace}
 
 
+@slow
 async def test_tests_that_the_task_names_decide(tmp_path: Path) -> None:
     """A test that fails for another reason does not prevent the repair of a named one."""
-    files = make_files(("self.hour + hours", "self.hour - hours"))
-    files["tests/test_face.py"] += "\n\ndef test_other():\n    assert Clock(3).add(1).hour == 5\n"
+    # Of few lines: the search tries all edits, since none passes both tests.
+    files = {
+        "clock.py": "def add(hour, hours):\n    return hour - hours\n",
+        "tests/test_clock.py": "from clock import add\n\n\ndef test_add():\n    assert add(3, 2) == 5\n"
+        "\n\ndef test_other():\n    assert add(3, 1) == 5\n",
+    }
     project = await open_project(tmp_path, files)
-    found = await search(project, "tests/test_face.py::test_add")
+    found = await search(project, "tests/test_clock.py::test_add")
 
-    assert "became `self.hour + hours`" in "; ".join(found.changes)
+    assert "`hour - hours` became `hour + hours`" in "; ".join(found.changes)
 
 
+@slow
 async def test_a_test_that_fails_elsewhere_delays_no_repair(tmp_path: Path) -> None:
     """The search ends at the first edit with which the failing tests that execute its line pass."""
     files = make_files(("self.hour + hours", "self.hour - hours"))

@@ -1,6 +1,5 @@
 """The search for a small edit: with a scripted sandbox for its order and ends, with the real one for its proof."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from tenure.sandbox.base import Sandbox
 from tenure.sandbox.choice import make_sandbox
 from tenure.sandbox.repairing import MAX_BATCH_CANDIDATES, search_repair
 from tenure.settings import Settings
+from tests.support.repositories.program_python import make_program_python
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import exhaustive, slow
 
@@ -105,7 +105,7 @@ async def test_a_job_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def real(tmp_path: Path) -> Sandbox:
     """Return the real sandbox, with the interpreter of the tests."""
-    return make_sandbox(Settings(home=tmp_path, sandbox_python=Path(sys.executable), _env_file=None))
+    return make_sandbox(Settings(home=tmp_path, sandbox_python=make_program_python(), _env_file=None))
 
 
 @slow

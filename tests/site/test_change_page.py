@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 import uuid
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from tests.site.conftest import serve_at
 from tests.site.paint import open_browser
 from tests.support.chromium import needs_chromium
 from tests.support.repositories.git import CLOCK, make_repository, run_git
+from tests.support.repositories.program_python import make_program_python
 from tests.support.tiers import slow
 from tests.system.test_durability import around, worker_process
 from tests.workflows.coding.test_real_repository import answer, build_request
@@ -44,7 +44,7 @@ async def test_a_change_is_seen_approved_and_saved(
     settings = Settings(home=tmp_path / "home", _env_file=None)
     with ModelServer() as model:
         model.on("repository_engineer", answer)
-        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
+        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=str(make_program_python()))
         name = f"page-{uuid.uuid4().hex[:8]}"
         handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
         async with (

@@ -3,7 +3,6 @@
 import json
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 from tenure.temporal.stack.server import find_binary
 from tests.cli.conftest import CommandLine, no_stack
 from tests.model_server import ModelServer
+from tests.support.repositories.program_python import make_program_python
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Home(CommandLine):
         """Return the environment of this home's processes."""
         # The packages of the tests suffice for programs: creating a separate environment takes a minute.
         around = {
-            "TENURE_SANDBOX_PYTHON": sys.executable,
+            "TENURE_SANDBOX_PYTHON": str(make_program_python()),
             "TENURE_SHUTDOWN_SECONDS": "10",
             "TENURE_HEARTBEAT_SECONDS": "7",  # killed workers are replaced sooner
         }

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -13,6 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile
 from tests.model_server import ModelServer
+from tests.support.repositories.program_python import make_program_python
 from tests.support.tiers import slow
 from tests.system.test_durability import around, finished, of_roles, wait_for_activity, worker_process
 from workflows.run.agent import AgentWorkflow
@@ -43,7 +43,7 @@ async def test_killing_the_worker_during_an_attempt_loses_nothing(server: Workfl
     )
     with ModelServer() as model:
         model.on("coder", answer)
-        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
+        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=str(make_program_python()))
         name = f"drill-{uuid.uuid4().hex[:8]}"
         handle = await server.client.start_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
         async with worker_process(environment, tmp_path / "worker.log") as process:

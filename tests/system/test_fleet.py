@@ -19,6 +19,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tests.model_server import ModelServer
 from tests.support.repositories.git import CLOCK, make_repository, run_git
+from tests.support.repositories.program_python import make_program_python
 from tests.support.servers.object_store import object_store
 from tests.support.tiers import RUN_ALL, slow
 from tests.system.test_durability import finished, kitchen, of_roles, wait_for_activity
@@ -73,7 +74,7 @@ def base_environment(client_address: str, variables: dict[str, str]) -> dict[str
 
 def of_machine(name: str, home: Path, shared: dict[str, str], model: ModelServer, documents: Path) -> dict[str, str]:
     """Return the environment of a worker: the one of programs has neither a model nor a knowledge base."""
-    environment = {**shared, "TENURE_HOME": str(home), "TENURE_SANDBOX_PYTHON": sys.executable}
+    environment = {**shared, "TENURE_HOME": str(home), "TENURE_SANDBOX_PYTHON": str(make_program_python())}
     if name != "programs":
         environment |= {**model.environment, "TENURE_LANCEDB_URI": "s3://fleet/knowledge"}
     if name == "knowledge":

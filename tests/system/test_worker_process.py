@@ -39,6 +39,7 @@ from tenure.temporal.stack import local
 from tests.model_server import ModelServer
 from tests.support.homes import home
 from tests.support.ports import free_ports
+from tests.support.repositories.program_python import make_program_python
 from tests.support.tiers import exhaustive, slow
 from tests.support.waiting import WAIT_SECONDS, wait_until
 from tests.system.test_durability import around, finished, in_flight, of_roles, started, worker_process
@@ -270,7 +271,7 @@ async def test_the_worker_of_programs_reads_encrypted_requests_and_programs_see_
         "TEMPORAL_NAMESPACE": server.client.namespace,
         "TENURE_HOME": str(tmp_path / "home"),
         "TENURE_HEALTH_PORT": str(port),
-        "TENURE_SANDBOX_PYTHON": sys.executable,
+        "TENURE_SANDBOX_PYTHON": str(make_program_python()),
         "TENURE_WORKER_VERSIONING": "off",  # the server of the tests has no current version
     }
     text = SPY.replace("KEY in", f"{key!r} in")

@@ -9,6 +9,7 @@ import pytest
 
 from tenure.tracing import configuration
 from tenure.tracing.configuration import TracingUnavailable, configure_tracing, get_tracer
+from tests.support.tiers import slow
 
 ROOT = Path(__file__).resolve().parents[2]
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
@@ -50,6 +51,7 @@ def test_another_protocol_is_refused() -> None:
         configure_tracing({**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
 
 
+@slow
 def test_a_worker_without_an_endpoint_imports_no_sdk() -> None:
     """Importing the worker and configuring it without an endpoint leaves OpenTelemetry's SDK out."""
     program = (

@@ -6,6 +6,7 @@ import pytest
 
 from tenure.algorithms.chunking.chunking import chunk_text
 from tenure.algorithms.coding.syntax import parse_code
+from tests.support.tiers import slow
 
 BODY = "        total = total + compute(value, index)\n"
 C_BODY = "        total = total + compute(value, index);\n"
@@ -80,7 +81,10 @@ def test_member_has_its_class_in_the_heading_path() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["def f():\n    pass\n", "class A:\n  def f(self): pass\n", "(", "{\n", "if x:\n ", "'''", "x = [\n", "\t\n"],
+    [
+        *("def f():\n    pass\n", "class A:\n  def f(self): pass\n", "(", "if x:\n ", "'''", "x = [\n", "\t\n"),
+        pytest.param("{\n", marks=slow),
+    ],
 )
 def test_time_is_proportional_to_the_length(unit: str) -> None:
     """Eight times as much code of any shape takes at most about eight times as long."""

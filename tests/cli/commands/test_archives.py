@@ -48,6 +48,7 @@ def archive(line: CommandLine, *names: str, deleted: bool = True) -> None:
         asyncio.run(_delete(line, names))
 
 
+@slow
 def test_archived_runs_are_shown_without_their_histories(running: CommandLine) -> None:
     """Report, trace, difference and list are the same after the server has deleted the runs; other ids stay unknown."""
     assert running("start", "go through cycles", "--id", "kept-1").returncode == 0

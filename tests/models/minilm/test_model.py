@@ -132,6 +132,7 @@ def test_missing_weights_name_the_package(monkeypatch: pytest.MonkeyPatch, tmp_p
         minilm_weights.ensure_converted_model(tmp_path)
 
 
+@slow
 def test_a_query_does_not_wait_for_an_ingestion(model: MiniLM) -> None:
     """While many texts are embedded, single texts wait for one batch at most, not for all of them."""
     model.embed(["warm up"])

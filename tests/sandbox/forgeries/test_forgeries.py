@@ -116,6 +116,7 @@ def test_the_corpus_is_complete() -> None:
     assert set(REPRESENTATIVE_CHEATS) <= cheats.keys()
 
 
+@slow
 async def test_no_forgery_of_a_class_passes_unnoticed(box: Sandbox) -> None:
     """One forgery of each class does not pass without a note, while the right program passes."""
     kinds = {name: file for name, file in read_kinds().items() if name in FAST_KINDS}

@@ -13,6 +13,7 @@ import typst
 from tenure.sources.parsers import recognition
 from tenure.sources.parsers.formats.pdf import parse_pdf
 from tenure.sources.parsers.page_lines import PageLine, WordBox
+from tests.support.tiers import slow
 
 pytestmark = pytest.mark.skipif(not recognition.is_available(), reason="the extra `ocr` is not installed")
 
@@ -31,6 +32,7 @@ def make_scan(text: str, turns: int) -> bytes:
     return buffer.getvalue()
 
 
+@slow
 def test_a_turned_scan_is_read_with_boxes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The words of a page that lies on its side have page, box and confidence, and nothing is written to the home."""
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -29,6 +29,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner
 from tenure.ownership import derive_gate_key, hash_key
 from tenure.temporal.gate.owner_relay import relay_requests
 from tests.support.servers.temporal_server import SERVER_OPTIONS, run_temporal_server
+from tests.support.tiers import slow
 from tests.support.workers import PatientWorker
 from tests.temporal.test_owner_payloads import TOKENS
 
@@ -163,6 +164,7 @@ async def test_a_request_without_a_key_is_refused_before_its_body(gated: Gated, 
     assert [dict(answer.headers)[b"grpc-status"] for answer in answers] == [b"7", b"7"]
 
 
+@slow
 async def test_an_owner_does_everything_in_the_own_namespace(gated: Gated) -> None:
     """A worker and a client behind the gate run a workflow with large values, and reset, list and end workflows."""
     ann, queue = await gated.connect("ann"), f"own-{uuid4().hex[:8]}"

@@ -25,6 +25,7 @@ from tests.temporal.test_owner_payloads import TOKENS
 pytestmark = [slow, pytest.mark.timeout(480)]
 
 QUESTION = "How is bread made?"
+RESET = "workflow reset --namespace ann --workflow-id bread --type LastWorkflowTask --reason test"
 SETTINGS = {"TENURE_OWNERS": json.dumps(TOKENS), "TENURE_MIN_RELEVANCE": "0", "TENURE_MAX_SECTIONS": "1"}
 
 
@@ -75,9 +76,13 @@ async def use_service() -> tuple[list[str], list[str]]:
 
 
 def test_owners_share_a_stack_and_nothing_else(tmp_path: Path) -> None:
-    """Each has runs and corpora of the same names; no face shows or changes what belongs to another owner."""
+    """Each has runs and corpora of the same names; no face shows or changes what belongs to another owner.
+
+    The key of a namespace opens what Temporal offers: stacks, resets and the end of a run.
+    """
     documents, elsewhere, other = str(kitchen(tmp_path)), tmp_path / "elsewhere", tmp_path / "other.md"
     other.write_text("# Bread\n\nBread of the bakery in the harbour is made by machines.\n")
+    key = derive_gate_key(TOKENS["ann"])
     with home(tmp_path, **SETTINGS) as line:
         assert line.run("up").returncode == 0
         ann, bob = sign_in("ann"), sign_in_elsewhere(line, "bob", elsewhere)
@@ -98,9 +103,14 @@ def test_owners_share_a_stack_and_nothing_else(tmp_path: Path) -> None:
         bobs = line("start", QUESTION, "--corpus", "kitchen", "--id", "bread", extra=bob)
         bobs_report = json.loads(line("report", "bread", "--json", extra=bob).stdout)
         again = json.loads(line("report", "bread", "--json", extra=ann).stdout)
+        stack = run_temporal(line, "workflow stack --namespace ann --workflow-id bread", key)
+        repeated = run_temporal(line, RESET, key)
+        foreign = run_temporal(line, RESET, derive_gate_key(TOKENS["bob"]))
+        watched = line("watch", "bread", extra=ann)
 
-    for done in (unnamed, read, anns, bobs):
+    for done in (unnamed, read, anns, bobs, stack, repeated, watched):
         assert done.returncode == 0, done.stderr
+    assert foreign.returncode != 0 and "belongs to this owner" in foreign.stderr
     assert again == anns_report
     assert {Path(source["uri"]).name for source in anns_report["sources"]} == {"bread.md"}
     assert {Path(source["uri"]).name for source in bobs_report["sources"]} == {"other.md"}
@@ -114,27 +124,6 @@ def test_owners_share_a_stack_and_nothing_else(tmp_path: Path) -> None:
     assert rows == []
     assert "no corpus 'kitchen'" in errors[0] and "there is no run bread" in errors[1]
     assert told.returncode != 0 and "belongs to this owner" in told.stderr
-
-
-def test_temporal_queries_and_resets_the_run_of_an_owner(tmp_path: Path) -> None:
-    """The key of the namespace opens what Temporal offers: stacks, resets and the end of a run."""
-    documents = str(kitchen(tmp_path))
-    key = derive_gate_key(TOKENS["ann"])
-    with home(tmp_path, **SETTINGS) as line:
-        assert line.run("up").returncode == 0
-        ann = sign_in("ann")
-        done = line("start", QUESTION, "--docs", documents, "--id", "bread", extra=ann)
-        stack = run_temporal(line, "workflow stack --namespace ann --workflow-id bread", key)
-        reset = "workflow reset --namespace ann --workflow-id bread --type LastWorkflowTask --reason test"
-        repeated = run_temporal(line, reset, key)
-        foreign = run_temporal(line, reset, derive_gate_key(TOKENS["bob"]))
-        report = line("watch", "bread", extra=ann)
-
-    assert done.returncode == 0, done.stderr
-    assert stack.returncode == 0, stack.stderr
-    assert repeated.returncode == 0, repeated.stderr
-    assert foreign.returncode != 0 and "belongs to this owner" in foreign.stderr
-    assert report.returncode == 0, report.stderr
 
 
 def test_an_owner_is_added_to_a_running_stack(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.support.ports import free_ports
+from tests.support.tiers import slow
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "tenure.temporal.gate.standalone"]
@@ -43,6 +44,7 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
     )
 
 
+@slow
 def test_the_printed_link_opens_the_page(tmp_path: Path, web_ui: int) -> None:
     """Without the link the page is refused with the command that prints one; with it, it is shown."""
     (port,) = free_ports(1)

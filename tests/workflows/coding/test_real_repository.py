@@ -4,7 +4,6 @@ import asyncio
 import operator
 import shutil
 import signal
-import sys
 import uuid
 from collections import Counter
 from contextlib import suppress
@@ -22,6 +21,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.model_server import ModelServer
 from tests.support.repositories.git import CLOCK, make_repository, run_git
+from tests.support.repositories.program_python import make_program_python
 from tests.support.tiers import slow
 from tests.support.waiting import wait_until
 from tests.system.test_durability import around, finished, in_flight, wait_for_activity, worker_process
@@ -102,7 +102,7 @@ async def test_killing_the_worker_loses_no_edit(server: WorkflowEnvironment, tmp
     repository = make_repository(tmp_path / "clock", CLOCK)
     with ModelServer() as model:
         model.on("repository_engineer", answer)
-        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
+        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=str(make_program_python()))
         handle = await start(server, build_request(repository))
         for answers, activity in POINTS:
             async with worker_process(environment, tmp_path / "worker.log") as process:
@@ -126,7 +126,7 @@ async def test_killing_the_worker_during_attempts_loses_none(server: WorkflowEnv
     repository = make_repository(tmp_path / "clock", CLOCK)
     with ModelServer() as model:
         model.on("repository_engineer", answer)
-        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
+        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=str(make_program_python()))
         limits = RunLimits(candidates=2, has_model=True)
         handle = await start(server, build_request(repository).model_copy(update={"limits": limits}))
         interrupted: Counter[str] = Counter()
@@ -176,7 +176,7 @@ async def test_killing_the_worker_during_a_repair_changes_nothing(server: Workfl
     """Without a model, the search for an edit continues on another worker and finds it."""
     repository = make_repository(tmp_path / "clock", FAULT)
     with ModelServer() as model:
-        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=sys.executable)
+        environment = around(model, server.client, tmp_path, TENURE_SANDBOX_PYTHON=str(make_program_python()))
         del environment["OPENAI_BASE_URL"]
         handle = await start(server, build_request(repository))
         async with worker_process(environment, tmp_path / "worker.log") as process:

@@ -70,6 +70,7 @@ def select(*calls: dict[str, Any], resources: tuple[int, ...] = ()) -> ScriptedC
     return ScriptedChat(story(tool_selector=says({"calls": list(calls), "resources": list(resources)})))
 
 
+@slow
 async def test_a_server_answers_what_no_document_does(serving: Serving, tmp_path: Path) -> None:
     """A selected tool is called and a selected resource is read, both once, and the report cites them."""
     knowledge = MemoryKnowledge({})

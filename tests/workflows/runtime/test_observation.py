@@ -22,6 +22,7 @@ from tenure.tracing.positions import compute_trace_id
 from tenure.tracing.tracer import Tracer
 from tests.support.meters import RecordingMeter
 from tests.support.servers.otlp import Collector
+from tests.support.tiers import slow
 from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 from tests.workflows.runtime.observed import CrowdWorkflow, InnerWorkflow, OuterWorkflow, WaitingWorkflow, note
@@ -113,6 +114,7 @@ async def test_the_cycle_of_a_workflow_reaches_its_activities(server: WorkflowEn
     assert all("trace_id" not in line for line in keeper.ids)
 
 
+@slow
 async def test_runs_without_owners_take_turns(server: WorkflowEnvironment) -> None:
     """An activity of a run does not wait for all activities of another run that were scheduled before it."""
     client, queue = server.client, f"turns-{uuid4().hex[:8]}"
