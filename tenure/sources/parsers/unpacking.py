@@ -45,6 +45,7 @@ _DAMAGE: Final = (
 )
 """Exceptions of the libraries for damaged archives and unknown methods; NotImplementedError is a RuntimeError."""
 _ENCRYPTED_FLAG: Final = 1
+_DAMAGED_MEMBER: Final = "is damaged or compressed by an unknown method"
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class _Unpacker:
             encrypted = [member for member in members if member.flag_bits & _ENCRYPTED_FLAG]
             if encrypted and len(encrypted) == len(members):
                 raise Unreadable("is encrypted")
+            damaged = 0
             for member in members:
                 path = inside / member.filename.replace("\\", "/")
                 if member.flag_bits & _ENCRYPTED_FLAG:
@@ -127,7 +129,11 @@ class _Unpacker:
                         with package.open(member) as content:
                             self._store(path, content, member.file_size, depth)
                     except _DAMAGE:
-                        self._skip(path, "is damaged or compressed by an unknown method")
+                        damaged += 1
+                        self._skip(path, _DAMAGED_MEMBER)
+            if damaged == len(members) > 0:
+                del self.skipped[-damaged:]
+                raise Unreadable(_DAMAGED_MEMBER)
 
     def _unpack_tar(self, file: IO[bytes], inside: PurePosixPath, depth: int) -> None:
         with tarfile.open(fileobj=file, mode="r|*") as package:

@@ -13,6 +13,8 @@ from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.unpacking import UnpackLimits, is_archive, unpack
 from tests.sources.packages import pack_zeros, package
 
+DAMAGED = "is damaged or compressed by an unknown method"
+
 
 def make_tar(*members: tuple[str, bytes | None], mode: str = "w:gz", target: str = "") -> bytes:
     """Return an archive of files, and of links to `target` for members without content."""
@@ -157,6 +159,7 @@ def encrypt(data: bytes) -> bytes:
         ("a.zip", b"words", "is not a valid archive"),
         ("a.zip", package(a="one")[:-30], "is not a valid archive"),
         ("a.zip", encrypt(package(a="one", b="two")), "is encrypted"),
+        ("a.zip", package(a="one", b="two").replace(b"one", b"won").replace(b"\x08\x00", b"\x63\x00"), DAMAGED),
         ("a.tar", b"words" * 300, "is not a valid archive"),
         ("a.gz", b"words", "is not a valid archive"),
         ("a.xz", b"words", "is not a valid archive"),
