@@ -8,9 +8,10 @@ from pathlib import Path, PurePath
 
 import pytest
 
+from tenure.algorithms.text.archive_names import is_archive
 from tenure.files.discovery import SkippedPath
 from tenure.sources.document.document import Unreadable
-from tenure.sources.parsers.unpacking import UnpackLimits, is_archive, unpack
+from tenure.sources.parsers.unpacking import UnpackLimits, unpack
 from tests.sources.packages import pack_zeros, package
 
 DAMAGED = "is damaged or compressed by an unknown method"
