@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from tenure.algorithms.text.archive_names import is_archive
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
 from tenure.files.discovery import MAX_LISTED_SKIPS, FoundFile
 from tenure.knowledge.embeddings.cache import EmbeddingCache
@@ -38,7 +39,6 @@ from tenure.sources.parsers.reader_process import (
     UnpackedArchive,
     UnreadableFile,
 )
-from tenure.sources.parsers.unpacking import is_archive
 
 _REPORT_SECONDS = 0.5
 _EXPECTED_MEMBERS = 100

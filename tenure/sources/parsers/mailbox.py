@@ -30,7 +30,13 @@ def iterate_messages(file: IO[bytes], max_bytes: int) -> Iterator[tuple[str, byt
         Unreadable: the file does not begin with a message.
     """
     known: set[str] = set()
+    contents: set[bytes] = set()
     for data in _split(file, max_bytes):
+        # Exports and archives of lists contain some messages twice, and empty ones.
+        content = hashlib.sha256(data.rstrip()).digest()
+        if content in contents or not data.strip():
+            continue
+        contents.add(content)
         headers = message_from_bytes(data.replace(b"\r\n", b"\n").partition(b"\n\n")[0])
         answered = _MESSAGE_ID.findall(read_header(headers, "in-reply-to"))[:1]
         answered = answered or _MESSAGE_ID.findall(read_header(headers, "references"))[-1:]

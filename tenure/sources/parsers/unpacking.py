@@ -19,15 +19,14 @@ from io import BytesIO
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any, Final
 
+from tenure.algorithms.text.archive_names import TAR_SUFFIXES, is_archive
 from tenure.files.discovery import SkippedPath
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.parse import DEFAULT_LIMIT_BYTES
 from tenure.sources.tables.catalogue import TABLE_FORMATS
 
-_TAR_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _COMPRESSED: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """Functions that open single compressed files."""
-_MAILBOX: Final = "mbox"
 _MAX_DEPTH: Final = 2
 """Archives in each other: a mailbox in the export of an account is in an archive."""
 _CHUNK_BYTES: Final = 1 << 20
@@ -45,6 +44,7 @@ _DAMAGE: Final = (
 )
 """Exceptions of the libraries for damaged archives and unknown methods; NotImplementedError is a RuntimeError."""
 _ENCRYPTED_FLAG: Final = 1
+_DAMAGED_MEMBER: Final = "is damaged or compressed by an unknown method"
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,6 @@ class UnpackLimits:
     ratio: int = 200
     """Maximum ratio of unpacked to packed size above `ratio_bytes`; texts reach 20, and logs 100."""
     ratio_bytes: int = 50_000_000
-
-
-def is_archive(path: PurePath) -> bool:
-    """Return whether a name is that of an archive or a mailbox."""
-    name = path.name.lower()
-    return name.endswith((".zip", f".{_MAILBOX}", *_TAR_SUFFIXES, *_COMPRESSED)) or name == _MAILBOX
 
 
 def unpack(file: IO[bytes], name: str, folder: Path, limits: UnpackLimits | None = None) -> tuple[SkippedPath, ...]:
@@ -95,7 +89,7 @@ class _Unpacker:
         try:
             if name.endswith(".zip"):
                 self._unpack_zip(file, inside, depth)
-            elif name.endswith(_TAR_SUFFIXES):
+            elif name.endswith(TAR_SUFFIXES):
                 self._unpack_tar(file, inside, depth)
             elif (suffix := path.suffix.lower()) in _COMPRESSED:
                 with _COMPRESSED[suffix](file) as content:
@@ -116,6 +110,7 @@ class _Unpacker:
             encrypted = [member for member in members if member.flag_bits & _ENCRYPTED_FLAG]
             if encrypted and len(encrypted) == len(members):
                 raise Unreadable("is encrypted")
+            damaged = 0
             for member in members:
                 path = inside / member.filename.replace("\\", "/")
                 if member.flag_bits & _ENCRYPTED_FLAG:
@@ -127,7 +122,11 @@ class _Unpacker:
                         with package.open(member) as content:
                             self._store(path, content, member.file_size, depth)
                     except _DAMAGE:
-                        self._skip(path, "is damaged or compressed by an unknown method")
+                        damaged += 1
+                        self._skip(path, _DAMAGED_MEMBER)
+            if damaged == len(members) > 0:
+                del self.skipped[-damaged:]
+                raise Unreadable(_DAMAGED_MEMBER)
 
     def _unpack_tar(self, file: IO[bytes], inside: PurePosixPath, depth: int) -> None:
         with tarfile.open(fileobj=file, mode="r|*") as package:

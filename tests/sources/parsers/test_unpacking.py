@@ -8,10 +8,13 @@ from pathlib import Path, PurePath
 
 import pytest
 
+from tenure.algorithms.text.archive_names import is_archive
 from tenure.files.discovery import SkippedPath
 from tenure.sources.document.document import Unreadable
-from tenure.sources.parsers.unpacking import UnpackLimits, is_archive, unpack
+from tenure.sources.parsers.unpacking import UnpackLimits, unpack
 from tests.sources.packages import pack_zeros, package
+
+DAMAGED = "is damaged or compressed by an unknown method"
 
 
 def make_tar(*members: tuple[str, bytes | None], mode: str = "w:gz", target: str = "") -> bytes:
@@ -157,6 +160,7 @@ def encrypt(data: bytes) -> bytes:
         ("a.zip", b"words", "is not a valid archive"),
         ("a.zip", package(a="one")[:-30], "is not a valid archive"),
         ("a.zip", encrypt(package(a="one", b="two")), "is encrypted"),
+        ("a.zip", package(a="one", b="two").replace(b"one", b"won").replace(b"\x08\x00", b"\x63\x00"), DAMAGED),
         ("a.tar", b"words" * 300, "is not a valid archive"),
         ("a.gz", b"words", "is not a valid archive"),
         ("a.xz", b"words", "is not a valid archive"),
