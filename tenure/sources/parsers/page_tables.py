@@ -63,7 +63,7 @@ class PlacedWord(NamedTuple):
     right: float
     bottom: float
     text: str
-    index: int = 0
+    offset: int = 0
     """Index of its first character, for `PdfPage.is_bold`."""
     is_turned: bool = False
     """Whether it lies on its side, such as the name of an axis."""
@@ -204,7 +204,8 @@ def parse_layout(words: Iterable[PlacedWord], rules: Rules) -> list[PlacedLine |
         for part in line.split(_COLUMN_GAP * line.height)
     ]
     items: list[PlacedLine | PageTable] = []
-    for block in split_columns([*parts, *tables]):
+    boxes: list[PlacedLine | PageTable] = [*parts, *tables]
+    for block in split_columns(boxes):
         lines = group_lines(word for part in block if isinstance(part, PlacedLine) for word in part.words)
         items += sorted(
             (*_read_runs(lines, drawn), *(item for item in block if isinstance(item, PageTable))),
@@ -257,8 +258,8 @@ def _find_grids(drawn: Rules) -> Iterator[_Region]:
         groups = [group for group in groups if not group[0] & crossed]
         if crossed:
             groups.append((crossed.union(*(g[0] for g in touching)), {v}.union(*(g[1] for g in touching))))
-    for horizontal, vertical in groups:
-        rows, columns = [drawn.horizontal[n] for n in horizontal], [drawn.vertical[n] for n in vertical]
+    for row_numbers, column_numbers in groups:
+        rows, columns = [drawn.horizontal[n] for n in row_numbers], [drawn.vertical[n] for n in column_numbers]
         # Borders that are not drawn: the ends of the lines that would meet them.
         xs = _merge_positions([*(r.position for r in columns), min(r.start for r in rows), max(r.end for r in rows)])
         ys = _merge_positions([*(r.position for r in rows), min(r.start for r in columns), max(r.end for r in columns)])

@@ -50,7 +50,7 @@ class PdfPage:
 
     def is_bold(self, word: PlacedWord) -> bool:
         """Return whether a word is bold."""
-        return bool(pdfium.FPDFText_GetFontWeight(self._text, word.index) >= 600) or "bold" in self._get_font(word)
+        return bool(pdfium.FPDFText_GetFontWeight(self._text, word.offset) >= 600) or "bold" in self._get_font(word)
 
     def read_rules(self) -> Rules:
         """Return the lines of the page, and the borders of its rectangles."""
@@ -65,7 +65,7 @@ class PdfPage:
 
     def _get_font(self, word: PlacedWord) -> str:
         buffer = ctypes.create_string_buffer(100)
-        pdfium.FPDFText_GetFontInfo(self._text, word.index, buffer, len(buffer), None)
+        pdfium.FPDFText_GetFontInfo(self._text, word.offset, buffer, len(buffer), None)
         return buffer.value.decode(errors="replace").lower()
 
     def read_words(self) -> Iterator[PlacedWord]:
@@ -107,7 +107,8 @@ class PdfPage:
 
     def _measure_turns(self, index: int) -> int:
         # Angles of pdfium count to the right.
-        return -round(pdfium.FPDFText_GetCharAngle(self._text, index) / (math.pi / 2)) % 4
+        angle: float = pdfium.FPDFText_GetCharAngle(self._text, index)
+        return -round(angle / (math.pi / 2)) % 4
 
     def _count_turns(self) -> int:
         """Return the quarter turns to the left of most of the text."""
