@@ -27,7 +27,7 @@ def test_a_long_line_is_cut_between_words() -> None:
 
 
 def test_a_row_says_its_caption_and_columns() -> None:
-    """What a row says has the names of its columns, from the header or from the chunk that it continues."""
+    """The text of a row has the names of its columns, from the header or from the chunk that it continues."""
     first = passage("Table 1: Honey of the year\n\n| Station | kg |\n| Moor | 140 |\n| Hill |  |")
     later = replace(passage("| Coast | 12 |"), heading_path=("Honey", "columns: Station, kg"))
 
