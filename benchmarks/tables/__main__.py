@@ -161,24 +161,31 @@ def read_truth(path: Path) -> dict[int, list[TrueTable]]:
     """Return the true tables of a file by page."""
     pages: dict[int, list[TrueTable]] = {}
     for region in etree.parse(path).iter("region"):
-        cells = [
-            (
-                normalize_cell(" ".join(cell.xpath("content/text()"))),
-                *(int(cell.get(f"start-{axis}")) for axis in ("row", "col")),
-                *(int(cell.get(f"end-{axis}", cell.get(f"start-{axis}"))) for axis in ("row", "col")),
-            )
-            for cell in region.iter("cell")
-        ]
-        filled = [cell for cell in cells if cell[0]]
-        if not filled:
+        cells = [cell for cell in map(_read_cell, region.iter("cell")) if cell.text]
+        if not cells:
             continue
-        shape = max(max(cell[1], cell[3]) for cell in filled) + 1, max(max(cell[2], cell[4]) for cell in filled) + 1
+        shape = max(cell.bottom for cell in cells) + 1, max(cell.right for cell in cells) + 1
         grid, numbers = np.full(shape, "", dtype=object), np.zeros(shape, dtype=np.intp)
-        for number, (text, top, left, bottom, right) in enumerate(filled, 1):
-            area = np.s_[top : max(top, bottom) + 1, left : max(left, right) + 1]
-            grid[area], numbers[area] = text, number
+        for number, cell in enumerate(cells, 1):
+            area = np.s_[cell.top : cell.bottom + 1, cell.left : cell.right + 1]
+            grid[area], numbers[area] = cell.text, number
         pages.setdefault(int(region.get("page")), []).append(TrueTable(grid.tolist(), numbers))
     return pages
+
+
+class _TrueCell(NamedTuple):
+    text: str
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+
+def _read_cell(cell: Any) -> _TrueCell:
+    top, left = int(cell.get("start-row")), int(cell.get("start-col"))
+    bottom, right = int(cell.get("end-row", top)), int(cell.get("end-col", left))
+    text = normalize_cell(" ".join(cell.xpath("content/text()")))
+    return _TrueCell(text, top, left, max(top, bottom), max(left, right))
 
 
 def normalize_cell(text: str) -> str:
@@ -240,10 +247,8 @@ def match_cells(table: TrueTable, grid: Grid) -> tuple[int, int]:
     equal = (true[:, :, None, None] == read[None, None]) & (true != "")[:, :, None, None]
     rows = align(_count_common(equal.transpose(0, 2, 1, 3)))
     columns = align(_count_common(equal.transpose(1, 3, 0, 2)))
-    right = [(table.cells[i, k], j, m) for i, j in rows for k, m in columns if equal[i, k, j, m]]
-    return len({cell for cell, *_ in right}), len(
-        {place for _, *place in map(tuple, right) for place in [tuple(place)]}
-    )
+    right = [(table.cells[i, k], (j, m)) for i, j in rows for k, m in columns if equal[i, k, j, m]]
+    return len({cell for cell, _ in right}), len({place for _, place in right})
 
 
 def _count_common(equal: NDArray[np.bool_]) -> NDArray[np.intp]:

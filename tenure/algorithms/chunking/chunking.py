@@ -16,8 +16,15 @@ from dataclasses import dataclass
 from tenure.algorithms.chunking.definitions import split_definition, split_definitions, split_tree
 from tenure.algorithms.chunking.packing import pack_pieces
 from tenure.algorithms.chunking.pieces import Splitter, TokenCounter
-from tenure.algorithms.chunking.prose import list_column_names, split_section, split_sections
+from tenure.algorithms.chunking.prose import (
+    MAX_COLUMNS_CHARACTERS,
+    find_caption,
+    list_column_names,
+    split_section,
+    split_sections,
+)
 from tenure.algorithms.coding.syntax import SyntaxTree
+from tenure.algorithms.text.questions import shorten
 
 MAX_OVERFLOW_FACTOR = 1.25
 """A chunk may exceed the target by this factor if that keeps together what belongs together."""
@@ -98,7 +105,8 @@ class _Chunker:
             tables = [block.lines for block in section.blocks if block.kind == "table"]
             for group, tokens in pack_pieces(pieces, self._text, min(self._target, limit), limit, self._count):
                 columns = list_column_names(tables, group[0].start, self._text)
-                path = (*section.path, columns) if columns else section.path
+                caption = shorten(find_caption(section.blocks, group[0].start, self._text), MAX_COLUMNS_CHARACTERS)
+                path = (*section.path, *([caption] if caption else []), columns) if columns else section.path
                 yield group[0].start, group[-1].end, path, tokens
 
     def chunk_code(self, syntax: SyntaxTree | None) -> Iterator[tuple[int, int, tuple[str, ...], int]]:

@@ -28,6 +28,10 @@ _INTRODUCTION = re.compile(r"[:\uff1a][\"'”\u2019)\]]*$")  # "as follows:", "(
 _MAX_CLOSING_CHARACTERS = 8  # The colon with the quotation marks and brackets after it.
 # The first mark of notes on code: "(1)", "<1>", "[1]", "# 1", "①".
 _CALLOUT = re.compile(r"\(1\)|<1>|\[1\]|(?:#|//|--) ?1\b|\u2460")
+# "Table 3: Costs", "Figure 2. The bees of Kent", "Fig. 1 – Layers", "Table CA3. | Cases".
+CAPTION = re.compile(
+    r"(?:table|figure|fig\.|exhibit|chart)\s+[\dA-Z][\w.-]*(?:[.:–—]|(?<=\.)|\s+[–—|-])\s", re.IGNORECASE
+)
 _PROMPT = ">>>"
 # "}", "end", "else:": they continue the definition before them.
 CLOSING = re.compile(r"\s*(?:[)\]}>]|end\b|fi\b|done\b|esac\b|else\b|elif\b|except\b|finally\b|catch\b)")
@@ -94,6 +98,15 @@ def split_section(section: Section, splitter: Splitter) -> Iterator[Piece]:
                 yield from split_block(block, bond, splitter)
 
 
+def find_caption(blocks: Sequence[TextBlock], start: int, text: str) -> str:
+    """Return the caption above the table at an offset, or above the table around it; empty without one."""
+    number = bisect_right(blocks, start, key=lambda block: block.lines[0].start) - 1
+    if number >= 0 and blocks[number].kind == "table":
+        number -= 1
+    line = blocks[number].lines[0] if number >= 0 else None
+    return text[line.start : line.end] if line and CAPTION.match(text, *line) else ""
+
+
 def list_column_names(tables: Sequence[Sequence[TextLine]], start: int, text: str) -> str:
     """Return an entry for the heading path of a chunk that starts inside a table: the cells of its first row, else "".
 
@@ -113,7 +126,8 @@ def _find_bonds(blocks: Sequence[TextBlock], text: str) -> list[Bond]:
     for at, (before, block) in enumerate(pairwise(blocks), 1):
         end = before.lines[-1].end
         ends_in_colon = _INTRODUCTION.search(text, end - _MAX_CLOSING_CHARACTERS, end)
-        if before.kind in ("paragraph", "list") and ends_in_colon:
+        has_caption = block.kind == "table" and CAPTION.match(text, *before.lines[0])
+        if has_caption or (before.kind in ("paragraph", "list") and ends_in_colon):
             bonds[at] = Bond.INTRODUCTION
         elif before.kind == "list" and block.kind == "code":
             bonds[at] = Bond.NESTED

@@ -29,7 +29,7 @@ from tenure.algorithms.text.passage import Encoder, Passage, Vectors
 from tenure.algorithms.text.questions import remove_questions
 from tenure.algorithms.text.sentences import normalize_sentence, split_words, stem_words
 from tenure.algorithms.writing.chains import Chain, ChainPassage, SentencePosition, find_chains
-from tenure.algorithms.writing.pieces import ExcerptPiece, split_pieces
+from tenure.algorithms.writing.pieces import ExcerptPiece, describe_rows, split_pieces
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.choices import ReportLength
 from tenure.contracts.evidence.passages import Block, Claim
@@ -334,8 +334,9 @@ def _list_statements(question: str, passage: Passage, pieces: Sequence[ExcerptPi
     """Return the statement of each piece of a passage; a question in the text is a heading of the piece after it."""
     statements: list[_Statement] = []
     origin = heading = format_origin(passage)
-    for piece in pieces:
-        text = remove_questions(piece.text, question)
+    rows = describe_rows(passage, pieces)
+    for number, piece in enumerate(pieces):
+        text = remove_questions(rows.get(number, piece.text), question)
         is_question = not split_words(text)
         statements.append(_Statement(heading, "" if is_question or _REFERRAL.fullmatch(text) else text))
         heading = f"{origin} – {piece.text}" if is_question and piece.part != "code" else origin

@@ -1,8 +1,10 @@
 """Split a passage into the pieces of which an excerpt consists: sentences, list items, rows of tables, code."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from tenure.algorithms.chunking.prose import CAPTION
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import classify_line, split_sentences
 from tenure.contracts.evidence.passages import ExcerptPart
@@ -48,6 +50,29 @@ def split_pieces(passage: Passage) -> tuple[ExcerptPiece, ...]:
             pieces += [_cut_piece(text, s.start, s.end, "sentence" if n else first, block) for n, s in enumerate(run)]
         before = kind
     return tuple(pieces)
+
+
+def describe_rows(passage: Passage, pieces: Sequence[ExcerptPiece]) -> dict[int, str]:
+    """Return for the numbers of the rows below a header what they say: caption, names of the columns, and cells.
+
+    "| Hill | 82 |" alone concerns no question; "Honey of the year: Station Hill, kg 82" does.
+    """
+    described: dict[int, str] = {}
+    caption, columns, block = "", passage.columns.split(", ") if passage.columns else [], 0
+    for number, piece in enumerate(pieces):
+        if piece.part != "row":
+            caption, block = piece.text if CAPTION.match(piece.text) else "", 0
+            continue
+        cells = piece.text.removeprefix("| ").removesuffix(" |").split(" | ")
+        if piece.block != block and (number or not passage.columns):
+            columns = cells
+        else:
+            names = columns if len(columns) == len(cells) else [""] * len(cells)
+            said = [f"{name} {cell}".strip() for name, cell in zip(names, cells, strict=True) if cell]
+            about = caption or ("" if len(columns) == len(cells) else ", ".join(columns))
+            described[number] = f"{about}: {', '.join(said)}".removeprefix(": ")
+        block = piece.block
+    return described
 
 
 def _cut_piece(text: str, start: int, end: int, part: ExcerptPart, block: int) -> ExcerptPiece:

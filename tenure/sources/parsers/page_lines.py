@@ -14,6 +14,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import NamedTuple
 
+from tenure.algorithms.chunking.prose import CAPTION
 from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
@@ -30,8 +31,6 @@ _NUMBERING = re.compile(
 )
 # "12 The bees of Kent", "The bees of Kent 12": a running head with the number of the page.
 _NUMBERED_HEAD = re.compile(r"\d+\s+\D|.*\D\s\d+$")
-# "Table 3: Costs", "Figure 2. The bees of Kent", "Fig. 1 – Layers".
-_CAPTION = re.compile(r"(?:table|figure|fig\.|exhibit|chart)\s+[\dA-Z][\w.-]*(?:[.:–—]|\s+[–—-])\s", re.IGNORECASE)
 _MAX_SIZE_CHANGE = 0.12  # Share by which the type of a footnote or a caption differs at least from that of the text.
 _MAX_DISTANCE = 1.35  # Distance of two lines of a paragraph, in the usual distance of lines.
 NOTE_MARK = re.compile(r"(?:\d{1,3}|[*†‡§¶]+)\s*\S")  # "12 See", "* In", "1The".
@@ -253,7 +252,7 @@ class _ParagraphWriter:
     def _starts_paragraph(self, line: PageLine) -> bool:
         """Return whether a line starts a paragraph, judged by the previous line."""
         before, text = self._before, line.text
-        if _BULLET.match(text) or _CAPTION.match(text):
+        if _BULLET.match(text) or CAPTION.match(text):
             return True
         if _BROKEN_WORD.search(before.text) or text[:1].islower():
             return False

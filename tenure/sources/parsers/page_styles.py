@@ -1,4 +1,4 @@
-"""Tell headings and footnotes from text by the size and weight of their type."""
+"""Distinguish headings and footnotes from text by the size and weight of their type."""
 
 import re
 from collections import Counter
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from tenure.algorithms.chunking.prose import CAPTION
 from tenure.sources.parsers.page_lines import NOTE_MARK, PageItem, PageLine
 
 _MIN_HEADING_SIZE: Final = 1.12
@@ -18,6 +19,8 @@ _MAX_LINES: Final = 3
 _MAX_SHARE: Final = 0.2
 """Share of lines from which large or bold lines are no headings: slides, forms and posters have more of them."""
 _MAX_LEVELS: Final = 4
+_CAPTION_DISTANCE: Final = 1.5
+"""Distance of the lines of a caption, in heights of their font."""
 _CONTINUES = re.compile(r".*[,;:.]$|[^\w\"'“‘(]")  # "where:", "• an item".
 
 _Style = tuple[float, bool]
@@ -57,8 +60,11 @@ def _find_style(line: PageLine, body: float) -> _Style | None:
 def _mark_page(page: Sequence[PageItem], body: float, levels: dict[_Style, int]) -> list[PageItem]:
     marked: list[PageItem] = []
     run = 0  # lines of the heading so far
+    in_caption = False  # a caption is bold in many documents
     for item in page:
-        level = levels.get(_find_style(item, body) or (0.0, False), 0) if isinstance(item, PageLine) else 0
+        style = _find_style(item, body) if isinstance(item, PageLine) else None
+        in_caption = bool(CAPTION.match(item.text)) or (in_caption and _continues_caption(marked[-1], item))
+        level = levels.get(style, 0) if style and not in_caption else 0
         above = marked[-1] if marked else None
         if isinstance(item, PageLine) and level:
             item = replace(item, level=level)
@@ -69,6 +75,12 @@ def _mark_page(page: Sequence[PageItem], body: float, levels: dict[_Style, int])
             run = 1
         marked.append(item)
     return _mark_notes(marked, body)
+
+
+def _continues_caption(above: PageItem, item: PageItem) -> bool:
+    if not isinstance(above, PageLine) or not isinstance(item, PageLine) or above.text.endswith("."):
+        return False
+    return 0 < item.top - above.top < _CAPTION_DISTANCE * item.size
 
 
 def _mark_notes(page: list[PageItem], body: float) -> list[PageItem]:

@@ -40,7 +40,7 @@ _MAX_LINE_DISTANCE: Final = 2.6
 """Distance of the middles of two lines of a table without ruled lines, in heights of the font."""
 _MIN_CELLS: Final = 4
 _MIN_FILLED: Final = 0.35
-"""Share of filled cells; the numbers beside the axes of a plot fill less."""
+"""Share of filled cells; the numbers at the axes of a plot fill less."""
 _MIN_TABLE_WIDTH: Final = 60.0
 _LEADERS = re.compile(r"[.·…_=-]{3,}")  # "Total ........ 12", a line of hyphens.
 # "12", "-1,234.5", "(3.4)", "12%", "$ 5", "1 234", "n/a", "–".
@@ -55,15 +55,15 @@ _MAX_SINGLES: Final = 3
 """Lines of one part, such as headings of groups, that may follow each other in a table."""
 
 
-class Word(NamedTuple):
-    """Word with its box, which has the height of the font."""
+class PlacedWord(NamedTuple):
+    """PlacedWord with its box, which has the height of the font."""
 
     left: float
     top: float
     right: float
     bottom: float
     text: str
-    index: int = 0
+    offset: int = 0
     """Index of its first character, for `PdfPage.is_bold`."""
     is_turned: bool = False
     """Whether it lies on its side, such as the name of an axis."""
@@ -90,10 +90,10 @@ class Rules(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Line:
+class PlacedLine:
     """Words of one line, from the left."""
 
-    words: tuple[Word, ...]
+    words: tuple[PlacedWord, ...]
 
     @cached_property
     def left(self) -> float:
@@ -131,11 +131,11 @@ class Line:
         return " ".join(word.text for word in self.words)
 
     @cached_property
-    def parts(self) -> list["Line"]:
+    def parts(self) -> list["PlacedLine"]:
         """Parts between wide gaps."""
         return self.split(_WIDE_GAP * self.height)
 
-    def split(self, gap: float, borders: Sequence[float] = ()) -> list["Line"]:
+    def split(self, gap: float, borders: Sequence[float] = ()) -> list["PlacedLine"]:
         """Return the parts between gaps of this width, and between numbers on both sides of a border."""
         parts = [[self.words[0]]]
         right = self.words[0].right
@@ -145,18 +145,18 @@ class Line:
                 right = word.right
             parts[-1].append(word)
             right = max(right, word.right)
-        return [Line(tuple(part)) for part in parts]
+        return [PlacedLine(tuple(part)) for part in parts]
 
 
-def _divides(word: Word, after: Word, borders: Sequence[float]) -> bool:
+def _divides(word: PlacedWord, after: PlacedWord, borders: Sequence[float]) -> bool:
     return bisect_right(borders, word.right - 1) < bisect_right(borders, after.left + 1) and bool(
         _NUMBER.fullmatch(word.text) and _NUMBER.fullmatch(after.text)
     )
 
 
-def group_lines(words: Iterable[Word]) -> list[Line]:
+def group_lines(words: Iterable[PlacedWord]) -> list[PlacedLine]:
     """Return the lines of text from the top; raised and lowered marks belong to the line that they overlap."""
-    lines: list[list[Word]] = []
+    lines: list[list[PlacedWord]] = []
     for word in sorted(words, key=lambda word: word.middle):
         for line in lines[-2:]:
             first = line[0]
@@ -166,7 +166,7 @@ def group_lines(words: Iterable[Word]) -> list[Line]:
                 break
         else:
             lines.append([word])
-    return sorted((Line(tuple(sorted(line))) for line in lines), key=lambda line: line.middle)
+    return sorted((PlacedLine(tuple(sorted(line))) for line in lines), key=lambda line: line.middle)
 
 
 class _Region(NamedTuple):
@@ -179,12 +179,12 @@ class _Region(NamedTuple):
     columns: tuple[float, ...] = ()
     rows: tuple[float, ...] = ()
 
-    def holds(self, word: Word) -> bool:
+    def holds(self, word: PlacedWord) -> bool:
         middle = (word.left + word.right) / 2
         return self.left - _SNAP < middle < self.right + _SNAP and self.top - _SNAP < word.middle < self.bottom + _SNAP
 
 
-def lay_out_page(words: Iterable[Word], rules: Rules) -> list[Line | PageTable]:
+def parse_layout(words: Iterable[PlacedWord], rules: Rules) -> list[PlacedLine | PageTable]:
     """Return the lines and tables of a page in reading order."""
     drawn = Rules(_join_rules(rules.horizontal), _join_rules(rules.vertical))
     tables: list[PageTable] = []
@@ -197,15 +197,16 @@ def lay_out_page(words: Iterable[Word], rules: Rules) -> list[Line | PageTable]:
             tables.append(table)
             taken = _Region(*table[:4])
             rest = [word for word in rest if not taken.holds(word)]
-    turned = [Line((word,)) for word in rest if word.is_turned]
+    turned = [PlacedLine((word,)) for word in rest if word.is_turned]
     parts = [
         part
         for line in group_lines(w for w in rest if not w.is_turned)
         for part in line.split(_COLUMN_GAP * line.height)
     ]
-    items: list[Line | PageTable] = []
-    for block in split_columns([*parts, *tables]):
-        lines = group_lines(word for part in block if isinstance(part, Line) for word in part.words)
+    items: list[PlacedLine | PageTable] = []
+    boxes: list[PlacedLine | PageTable] = [*parts, *tables]
+    for block in split_columns(boxes):
+        lines = group_lines(word for part in block if isinstance(part, PlacedLine) for word in part.words)
         items += sorted(
             (*_read_runs(lines, drawn), *(item for item in block if isinstance(item, PageTable))),
             key=lambda item: item.top,
@@ -213,7 +214,7 @@ def lay_out_page(words: Iterable[Word], rules: Rules) -> list[Line | PageTable]:
     return [*items, *turned]
 
 
-def _read_runs(lines: Sequence[Line], drawn: Rules) -> Iterator[Line | PageTable]:
+def _read_runs(lines: Sequence[PlacedLine], drawn: Rules) -> Iterator[PlacedLine | PageTable]:
     """Yield the lines of a column, with a table in place of its lines."""
     rest = list(lines)
     for run in _find_runs(lines):
@@ -257,8 +258,8 @@ def _find_grids(drawn: Rules) -> Iterator[_Region]:
         groups = [group for group in groups if not group[0] & crossed]
         if crossed:
             groups.append((crossed.union(*(g[0] for g in touching)), {v}.union(*(g[1] for g in touching))))
-    for horizontal, vertical in groups:
-        rows, columns = [drawn.horizontal[n] for n in horizontal], [drawn.vertical[n] for n in vertical]
+    for row_numbers, column_numbers in groups:
+        rows, columns = [drawn.horizontal[n] for n in row_numbers], [drawn.vertical[n] for n in column_numbers]
         # Borders that are not drawn: the ends of the lines that would meet them.
         xs = _merge_positions([*(r.position for r in columns), min(r.start for r in rows), max(r.end for r in rows)])
         ys = _merge_positions([*(r.position for r in rows), min(r.start for r in columns), max(r.end for r in columns)])
@@ -274,12 +275,12 @@ def _merge_positions(positions: Iterable[float]) -> list[float]:
     return merged
 
 
-def _read_grid(region: _Region, words: Sequence[Word], drawn: Rules) -> PageTable | None:
+def _read_grid(region: _Region, words: Sequence[PlacedWord], drawn: Rules) -> PageTable | None:
     """Return the table of a grid, or None if its cells hold several rows or columns."""
     xs, ys = region.columns, region.rows
     width, height = len(xs) - 1, len(ys) - 1
     owner = _merge_cells(region, drawn)
-    cells: dict[_Cell, list[Word]] = {}
+    cells: dict[_Cell, list[PlacedWord]] = {}
     for word in words:
         row = min(max(bisect_right(ys, word.middle) - 1, 0), height - 1)
         column = min(max(bisect_right(xs, (word.left + word.right) / 2) - 1, 0), width - 1)
@@ -331,7 +332,7 @@ def _is_drawn(rules: Sequence[Rule], position: float, across: float) -> bool:
     return any(abs(r.position - position) <= _SNAP and r.start - 1 <= across <= r.end + 1 for r in rules)
 
 
-def _has_inner_cells(cells: Mapping[tuple[int, int], Sequence[Line]]) -> bool:
+def _has_inner_cells(cells: Mapping[tuple[int, int], Sequence[PlacedLine]]) -> bool:
     """Return whether cells of a grid hold columns, or rows of short texts side by side."""
     parts = [max(len(line.parts) for line in lines) for lines in cells.values()]
     stacked = Counter(row for (row, _), lines in cells.items() if len(lines) > 1 and _is_stack(lines))
@@ -339,7 +340,7 @@ def _has_inner_cells(cells: Mapping[tuple[int, int], Sequence[Line]]) -> bool:
     return max(parts) > 2 or split > 0.2 * len(cells) or any(count > 1 for count in stacked.values())
 
 
-def _is_stack(lines: Sequence[Line]) -> bool:
+def _is_stack(lines: Sequence[PlacedLine]) -> bool:
     """Return whether the lines of a cell are values of several rows."""
     return all(_NUMBER.fullmatch(line.text) for line in lines) or (
         len(lines) > 2 and median(len(line.text) for line in lines) < 12
@@ -363,9 +364,9 @@ def _find_ruled_regions(rules: Sequence[Rule]) -> Iterator[_Region]:
             yield _Region(group[0].start, group[0].position, group[0].end, group[-1].position)
 
 
-def _find_runs(lines: Sequence[Line]) -> Iterator[list[Line]]:
+def _find_runs(lines: Sequence[PlacedLine]) -> Iterator[list[PlacedLine]]:
     """Yield runs of lines that may be a table: most have several parts, and none is far from the one before."""
-    run: list[Line] = []
+    run: list[PlacedLine] = []
     singles = 0
     for line in lines:
         is_single = len(line.parts) == 1
@@ -380,7 +381,7 @@ def _find_runs(lines: Sequence[Line]) -> Iterator[list[Line]]:
         yield run
 
 
-def _trim(lines: Sequence[Line], borders: Sequence[float]) -> Sequence[Line]:
+def _trim(lines: Sequence[PlacedLine], borders: Sequence[float]) -> Sequence[PlacedLine]:
     """Return the lines of a table without the title before it, what precedes the title, and notes after it."""
     titles = [n for n, line in enumerate(lines[:_MAX_TITLE_LINES]) if _TITLE.match(line.text)]
     start = titles[-1] if titles else 0
@@ -407,7 +408,7 @@ class _TextRow(NamedTuple):
         return {n for n, cell in enumerate(self.cells) if cell}
 
 
-def _read_lines(lines: Sequence[Line], drawn: Rules, *, is_ruled: bool) -> PageTable | None:
+def _read_lines(lines: Sequence[PlacedLine], drawn: Rules, *, is_ruled: bool) -> PageTable | None:
     """Return the table whose rows are lines of text, or None if they are no table."""
     several = [line for line in lines if len(line.parts) > 1]
     if not lines or len(several) < (2 if is_ruled else _MIN_ROWS) or len(several) < 0.5 * len(lines):
@@ -426,7 +427,7 @@ def _read_lines(lines: Sequence[Line], drawn: Rules, *, is_ruled: bool) -> PageT
     return _build_table(region, [row.cells for row in _join_rows(rows, region, drawn.horizontal)])
 
 
-def _find_borders(lines: Sequence[Line], region: _Region, vertical: Sequence[Rule]) -> list[float]:
+def _find_borders(lines: Sequence[PlacedLine], region: _Region, vertical: Sequence[Rule]) -> list[float]:
     """Return the positions of the gaps between columns."""
     height = median(line.height for line in lines)
     covered = np.zeros(int(region.right - region.left) + 2, dtype=np.intp)
@@ -446,7 +447,7 @@ def _find_borders(lines: Sequence[Line], region: _Region, vertical: Sequence[Rul
     return borders
 
 
-def _split_cells(line: Line, borders: Sequence[float]) -> _TextRow:
+def _split_cells(line: PlacedLine, borders: Sequence[float]) -> _TextRow:
     cells = [""] * (len(borders) + 1)
     spans = False
     for part in line.split(_MIN_RIVER * line.height, borders):
@@ -543,21 +544,20 @@ def _continues(before: _TextRow, row: _TextRow, *, is_tight: bool) -> bool:
 
 def _build_table(region: _Region, rows: Sequence[Sequence[str]]) -> PageTable | None:
     """Return a table without empty rows and columns, or None if less than two of each are left."""
-    filled: list[Sequence[str]] = []
-    for row in rows:
-        label, *others = row or [""]
-        # "syndrome" below "Chronic fatigue | 19 | 4" continues the label.
-        if filled and label[:1].islower() and not any(others) and any(filled[-1][1:]):
-            filled[-1] = [f"{filled[-1][0]} {label}".lstrip(), *filled[-1][1:]]
-        elif any(row):
-            filled.append(row)
     columns: list[tuple[str, ...]] = []
-    for column in zip(*filled, strict=True):
+    for column in zip(*(row for row in rows if any(row)), strict=True):
+        if not any(column):
+            continue
         # A heading above its numbers may start in another column of the grid than they.
         if columns and not any(a and b for a, b in zip(columns[-1], column, strict=True)):
             columns[-1] = tuple(a or b for a, b in zip(columns[-1], column, strict=True))
         else:
             columns.append(column)
-    if len(columns) < 2 or len(filled) < 2:
-        return None
-    return PageTable(*region[:4], tuple(zip(*columns, strict=True)))
+    joined: list[tuple[str, ...]] = []
+    for row in zip(*columns, strict=True):
+        # "syndrome" below "Chronic fatigue | 19 | 4" continues the label.
+        if joined and row[0][:1].islower() and not any(row[1:]) and any(joined[-1][1:]):
+            joined[-1] = (f"{joined[-1][0]} {row[0]}".lstrip(), *joined[-1][1:])
+        else:
+            joined.append(row)
+    return PageTable(*region[:4], tuple(joined)) if len(columns) > 1 and len(joined) > 1 else None

@@ -9,7 +9,7 @@ from typing import Final
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from tenure.sources.parsers.page_tables import Rule, Rules, Word
+from tenure.sources.parsers.page_tables import PlacedWord, Rule, Rules
 
 MAX_CHARACTERS: Final = 60_000
 """Characters of a page above which its words are not placed: 4 µs each; a dense page of a newspaper has 20,000."""
@@ -48,9 +48,9 @@ class PdfPage:
         text: str = self._text.get_text_bounded()
         return text.replace(chr(_HYPHEN), "-\n")
 
-    def is_bold(self, word: Word) -> bool:
+    def is_bold(self, word: PlacedWord) -> bool:
         """Return whether a word is bold."""
-        return bool(pdfium.FPDFText_GetFontWeight(self._text, word.index) >= 600) or "bold" in self._get_font(word)
+        return bool(pdfium.FPDFText_GetFontWeight(self._text, word.offset) >= 600) or "bold" in self._get_font(word)
 
     def read_rules(self) -> Rules:
         """Return the lines of the page, and the borders of its rectangles."""
@@ -63,12 +63,12 @@ class PdfPage:
                 rules.vertical.append(Rule((left + right) / 2, top, bottom))
         return rules
 
-    def _get_font(self, word: Word) -> str:
+    def _get_font(self, word: PlacedWord) -> str:
         buffer = ctypes.create_string_buffer(100)
-        pdfium.FPDFText_GetFontInfo(self._text, word.index, buffer, len(buffer), None)
+        pdfium.FPDFText_GetFontInfo(self._text, word.offset, buffer, len(buffer), None)
         return buffer.value.decode(errors="replace").lower()
 
-    def read_words(self) -> Iterator[Word]:
+    def read_words(self) -> Iterator[PlacedWord]:
         """Yield the words in the order of the file."""
         rect = pdfium.FS_RECTF()
         reference = ctypes.byref(rect)
@@ -80,7 +80,7 @@ class PdfPage:
             code = pdfium.FPDFText_GetUnicode(self._text, i)
             if code in _BLANKS or not pdfium.FPDFText_GetLooseCharBox(self._text, i, reference):
                 if characters and not is_turned:
-                    yield Word(left, top, right, bottom, _join(characters), first)
+                    yield PlacedWord(left, top, right, bottom, _join(characters), first)
                     characters = []
                 continue
             box = self._place(rect.left, rect.top, rect.right, rect.bottom)
@@ -90,7 +90,7 @@ class PdfPage:
                 if is_turned
                 else abs(box[3] - bottom) <= 0.4 * size and left - 0.1 * size < box[0] < right + 0.35 * size
             ):
-                yield Word(left, top, right, bottom, _join(characters), first, is_turned)
+                yield PlacedWord(left, top, right, bottom, _join(characters), first, is_turned)
                 characters = []
             if not characters:
                 left, top, right, bottom = box
@@ -99,7 +99,7 @@ class PdfPage:
             characters.append("-" if code == _HYPHEN else chr(code))
             left, right, top, bottom = min(left, box[0]), max(right, box[2]), min(top, box[1]), max(bottom, box[3])
         if characters:
-            yield Word(left, top, right, bottom, _join(characters), first, is_turned)
+            yield PlacedWord(left, top, right, bottom, _join(characters), first, is_turned)
 
     def _is_turned(self, index: int) -> bool:
         """Return whether a character does not lie like most of the page."""
@@ -107,7 +107,8 @@ class PdfPage:
 
     def _measure_turns(self, index: int) -> int:
         # Angles of pdfium count to the right.
-        return -round(pdfium.FPDFText_GetCharAngle(self._text, index) / (math.pi / 2)) % 4
+        angle: float = pdfium.FPDFText_GetCharAngle(self._text, index)
+        return -round(angle / (math.pi / 2)) % 4
 
     def _count_turns(self) -> int:
         """Return the quarter turns to the left of most of the text."""

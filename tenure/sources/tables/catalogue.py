@@ -110,7 +110,7 @@ def to_sql_identifier(text: str) -> str:
     return f"t_{name}" if name[0].isdigit() else name
 
 
-def name_columns(names: Iterable[object]) -> list[str]:
+def make_column_names(names: Iterable[object]) -> list[str]:
     """Return names of columns, each once; columns without a name are numbered."""
     taken: set[str] = set()
     return [make_unique(" ".join(str(name or f"column {n}").split()), taken) for n, name in enumerate(names, 1)]

@@ -6,14 +6,14 @@ from typing import Final
 import pyarrow as pa
 
 from tenure.algorithms.chunking.text_tables import DocumentTable, parse_number
-from tenure.sources.tables.catalogue import name_columns
+from tenure.sources.tables.catalogue import make_column_names
 
 _MISSING: Final = frozenset(("", "-", "–", "—", "..", "...", "n/a", "n.a.", "N/A", "*"))
 
 
 def build_table(table: DocumentTable) -> pa.Table | None:
     """Return a table with a type for each column, or None if it has no rows below its header."""
-    names = name_columns(table.columns)
+    names = make_column_names(table.columns)
     if not table.body:
         return None
     cells = ([dict(enumerate(row.cells)).get(n, "") for row in table.body] for n in range(len(names)))

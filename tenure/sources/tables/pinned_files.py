@@ -48,7 +48,7 @@ def open_databases(databases: Sequence[Database]) -> Iterator[PinnedDatabases]:
 
 def _pin(database: Database, stack: ExitStack) -> Database:
     """Return a database whose location cannot be exchanged."""
-    # The driver of PostgreSQL reads no file, nor do the tables of a document; workbooks are opened by the same rules.
+    # PostgreSQL and the tables of documents need no file, and the reader of workbooks opens its file by the same rules.
     if database.format in ("postgres", "sheets", "document"):
         return database
     path = Path(database.location)

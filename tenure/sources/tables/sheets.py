@@ -12,7 +12,7 @@ from python_calamine import CalamineError, CalamineWorkbook, PasswordError, Shee
 from tenure.files.opening import FileRefused, open_file
 from tenure.sources.document.document import Unreadable
 from tenure.sources.document.zip_package import PACKAGE_ERRORS, check_package
-from tenure.sources.tables.catalogue import make_unique, name_columns, to_sql_identifier
+from tenure.sources.tables.catalogue import make_column_names, make_unique, to_sql_identifier
 
 _MAX_BYTES: Final = 50_000_000
 _MAX_CELLS: Final = 2_000_000
@@ -87,9 +87,9 @@ def _split_header(rows: Sequence[Sequence[SheetCell]]) -> tuple[list[str], Seque
         texts = [cell for cell in row if cell is not None]
         if len(texts) >= max(1, 0.6 * width):
             if all(isinstance(cell, str) for cell in texts):
-                return name_columns(row), rows[index + 1 :]
+                return make_column_names(row), rows[index + 1 :]
             break
-    return name_columns([None] * width), rows
+    return make_column_names([None] * width), rows
 
 
 def _build_column(column: Sequence[SheetCell]) -> pa.Array:

@@ -218,3 +218,16 @@ def test_text_without_words_has_no_chunks() -> None:
 def test_token_estimate_resembles_word_pieces(text: str, tokens: int) -> None:
     """Short words count one, long words their parts, punctuation marks and ideographs one each."""
     assert estimate_tokens(text) == tokens
+
+
+def test_a_table_is_found_by_its_caption() -> None:
+    """The caption and the first rows are one chunk, and chunks of later rows carry caption and columns."""
+    rows = "\n".join(f"| Station {n} | {n * 3} |" for n in range(40))
+    text = f"Some text before it.\n\nTable 3: The honey of the year\n\n| Station | Honey |\n{rows}"
+    chunks = chunk_text(text, "prose", 60)
+    [first] = [chunk for chunk in chunks if "Table 3" in text[chunk.start : chunk.end]]
+
+    assert "| Station 0 | 0 |" in text[first.start : first.end]
+    assert {chunk.heading_path for chunk in chunks[chunks.index(first) + 1 :]} == {
+        ("Table 3: The honey of the year", "columns: Station, Honey")
+    }

@@ -1,6 +1,8 @@
 """Tests of the pieces of passages."""
 
-from tenure.algorithms.writing.pieces import MAX_PIECE_CHARACTERS, split_pieces
+from dataclasses import replace
+
+from tenure.algorithms.writing.pieces import MAX_PIECE_CHARACTERS, describe_rows, split_pieces
 from tests.support.passages import passage
 
 
@@ -22,3 +24,15 @@ def test_a_long_line_is_cut_between_words() -> None:
     (piece,) = split_pieces(passage("word " * 2000))
 
     assert len(piece.text) <= MAX_PIECE_CHARACTERS and piece.text.endswith("word")
+
+
+def test_a_row_says_its_caption_and_columns() -> None:
+    """The text of a row has the names of its columns, from the header or from the chunk that it continues."""
+    first = passage("Table 1: Honey of the year\n\n| Station | kg |\n| Moor | 140 |\n| Hill |  |")
+    later = replace(passage("| Coast | 12 |"), heading_path=("Honey", "columns: Station, kg"))
+
+    assert describe_rows(first, split_pieces(first)) == {
+        2: "Table 1: Honey of the year: Station Moor, kg 140",
+        3: "Table 1: Honey of the year: Station Hill",
+    }
+    assert describe_rows(later, split_pieces(later)) == {0: "Station Coast, kg 12"}

@@ -32,7 +32,7 @@ def test_tables_have_rows_and_columns() -> None:
 
 
 def test_a_table_of_several_pages_is_one_table() -> None:
-    """The header that each page repeats is there once, and each row is on its page."""
+    """A header that each page repeats becomes one row, and each row is on its page."""
     rows = ", ".join(f"[Station {n}], [{n * 3}], [{n * 7}.5]" for n in range(60))
     data = typeset(f"#table(columns: 3, table.header([Station], [Colonies], [Honey]), {rows})")
     document = parse_pdf(data)

@@ -5,7 +5,7 @@ from tenure.sources.tables.document_tables import build_table
 
 
 def test_columns_are_numbers_only_if_all_cells_are() -> None:
-    """Cells that say nothing do not turn a column of numbers into text, and a name is there once."""
+    """Cells that say nothing do not turn a column of numbers into text, and no name occurs twice."""
     text = "| Name | n | n |\n| a | 12 | 12 |\n| b | – | about 7 |\n| c | 7.5 |  |"
     [table] = map(build_table, list_document_tables(text))
 

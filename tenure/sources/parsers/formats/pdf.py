@@ -19,7 +19,7 @@ from tenure.sources.document.normal_form import collapse_whitespace
 from tenure.sources.parsers import recognition
 from tenure.sources.parsers.page_lines import PageItem, PageLine, PageTable, describe_unread, fold_heading, write_pages
 from tenure.sources.parsers.page_styles import mark_styles
-from tenure.sources.parsers.page_tables import Line, lay_out_page
+from tenure.sources.parsers.page_tables import PlacedLine, parse_layout
 from tenure.sources.parsers.pdf_page import PdfPage
 from tenure.sources.parsers.registry import Format
 
@@ -39,7 +39,7 @@ _REASONS = {
     pdfium.FPDF_ERR_SECURITY: "is encrypted in a way that cannot be read",
     pdfium.FPDF_ERR_FORMAT: "is not a valid PDF",
 }
-# "untitled", "Microsoft Word - report.doc", "paper.dvi".
+# "untitled", "Microsoft PlacedWord - report.doc", "paper.dvi".
 _PLACEHOLDER_TITLE = re.compile(r"(?:untitled|microsoft word\b.*|.*\.(?:docx?|tex|dvi|indd|pdf))$", re.IGNORECASE)
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")  # "D:20210309" of "D:20210309101500Z".
 # Replacement characters and noncharacters, private use, and unassigned: glyphs without a map to Unicode.
@@ -101,7 +101,7 @@ def _extract_text(data: bytes) -> tuple[list[list[PageItem]], dict[str, int], di
                 flat = flat or f"was read without columns and tables on page {n + 1} and later pages: it is too long"
                 pages.append([*_extract_lines(page.get_text())])
             else:
-                pages.append([_style_line(page, item) for item in lay_out_page(page.read_words(), page.read_rules())])
+                pages.append([_style_line(page, item) for item in parse_layout(page.read_words(), page.read_rules())])
         unread = _recognize_scans(pdf, pages)
         return pages, outline, pdf.get_metadata_dict(), unread, flat
     finally:
@@ -112,7 +112,7 @@ def _extract_lines(text: str) -> Iterator[PageLine]:
     return (PageLine(words) for line in text.splitlines() if (words := collapse_whitespace(line)))
 
 
-def _style_line(page: PdfPage, item: Line | PageTable) -> PageItem:
+def _style_line(page: PdfPage, item: PlacedLine | PageTable) -> PageItem:
     if isinstance(item, PageTable):
         return item._replace(rows=tuple(tuple(map(collapse_whitespace, row)) for row in item.rows))
     if item.words[0].is_turned:
