@@ -143,6 +143,7 @@ PURE_LIBRARIES = {
     "sentencex",
     "Stemmer",
     "idna",
+    "py3langid",
     "markdown_it",
     "tree_sitter",
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.languages import main, read_language
+from benchmarks.languages.__main__ import main, read_language
 
 BODY = "Die Sicherungen werden dreißig Tage lang aufbewahrt und danach gelöscht. " * 3
 OTHER = "Der Server wird vor jedem Update angehalten und danach wieder gestartet. " * 3

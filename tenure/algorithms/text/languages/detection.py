@@ -11,12 +11,9 @@ Of 3,000 headings it is certain of 72 %, and of these 1.9 % are wrong.
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from tenure.algorithms.text.sentences import FUNCTION_WORDS, classify_line, is_non_latin, split_words
-
-if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
 
 UNKNOWN: Final = ""
 """Language of a text that is too short, ambiguous or no language, such as code."""
@@ -24,7 +21,7 @@ LANGUAGES: Final = frozenset(
     """ar bg ca cs da de el en es et eu fa fi fr he hi hr hu hy id it ja ka ko lt lv ms nl no pl pt ro ru sk sl sr sv ta
     th tr uk ur vi zh""".split()
 )
-"""Languages that are told apart. With all 97 of the model, short headings are often taken for rare ones."""
+"""Languages that are distinguished. With all 97 of the model, short headings are often taken for rare ones."""
 MIN_CONFIDENCE: Final = 0.5
 MAX_CHARACTERS: Final = 1_000
 """Beginning of a text that is read: a longer one is no more certain."""
@@ -73,7 +70,7 @@ def _classify(text: str, among: frozenset[str]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _load_identifier() -> "LanguageIdentifier":
+def _load_identifier() -> Any:
     # Imported when needed: an English corpus needs no model.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.languages.arbitrary_vectors import DENSE, ArbitraryVectors
 from benchmarks.retrieval import Bench, Row, kept_or_thrown_away, measure
-from benchmarks.support.arbitrary_vectors import DENSE, ArbitraryVectors
 from benchmarks.support.datasets import Collection, Document, Question
 from tenure.settings import Settings
 from tenure.sources.parsers.formats.markdown import parse_markdown
@@ -61,7 +61,7 @@ def is_question(heading: str) -> bool:
 
 
 def measure_length(text: str) -> int:
-    """Return the number of characters, where one of a dense script counts as three."""
+    """Return the number of characters; one of a dense script counts as three."""
     return len(text) + 2 * len(DENSE.findall(text))
 
 
