@@ -81,8 +81,8 @@ EXCLUDED_PARAMETERS: Final = frozenset("path root folder directory command host 
 PURE_PACKAGES: Final = ("tenure.algorithms.", "tenure.contracts.", "tenure.roles.")
 """Packages whose functions open no file, whatever the names of their parameters are."""
 UNBUILT_TYPES: Final = {
-    "part of a parsed text: the function that parses the text is called": """PIL. ast. builtins.CalamineWorkbook docutils.
-        docx. email.message. lxml. markdown_it. oxmsg. pptx. pydantic_core. pylatexenc. pypdfium2. re.Match
+    "part of a parsed text: the function that parses the text is called": """PIL. ast. builtins.CalamineWorkbook
+        docutils. docx. email.message. lxml. markdown_it. oxmsg. pptx. pydantic_core. pylatexenc. pypdfium2. re.Match
         tenure.sources.parsers.formats.rst. tenure.sources.search.feeds._Element tree_sitter. zipfile.""".split(),
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack os.stat_result pyarrow. tenure.knowledge.
         tenure.sources.tables.sql_engine. typing.IO""".split(),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tenure.algorithms.writing.brief import NOT_CERTAIN, NOT_FOUND, SHORT_ANSWER
+from tenure.contracts.base import RunId
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Usage
 from tenure.report.render.html import render_html
@@ -61,7 +62,7 @@ def test_a_language_has_names_and_codes(name: str, code: str) -> None:
 
 def _make_result(language: str) -> Result:
     return Result(
-        id="research/x", mode="RESEARCH", question="Wer?", language=language, title="Wer?", abstract="",
+        id=RunId("research/x"), mode="RESEARCH", question="Wer?", language=language, title="Wer?", abstract="",
         status="no_evidence", usage=Usage(searches=3),
     )  # fmt: skip
 

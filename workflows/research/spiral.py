@@ -16,7 +16,7 @@ from workflows.research.cycle_phases.analyze import (
     analyze,
     collect_known_passages,
     merge_groups,
-    offer_passages,
+    provide_passages,
     request_topic_names,
 )
 from workflows.research.cycle_phases.decide import stop_reason
@@ -78,7 +78,7 @@ class SpiralWorkflow(ControllableWorkflow):
         while not (reason := stop_reason(loop)):
             loop.update(cycle=loop.state.cycle + 1)
             loop.apply_pending_outline()
-            await offer_passages(loop)
+            await provide_passages(loop)
             candidates = await self._plan_and_act()
             if (loop.end_reason or self.is_finishing) and not self._has_searched():
                 # A plan to finish is no cycle: nothing was found, so there is nothing to analyze or to fork from.

@@ -17,7 +17,7 @@ LINES = ["Rye needs six hours.", "Wheat needs two hours.", "", "Rye needs six ho
 def _find_marked_rows(image: bytes) -> list[range]:
     """Return the ranges of rows with the colour of the marker."""
     pixels = np.asarray(Image.open(io.BytesIO(image)).convert("RGB")).astype(int)
-    # The marker is yellow: red and green without blue; the compression colours single pixels beside it.
+    # The marker is yellow: red and green without blue; the compression colours single pixels next to it.
     rows = np.flatnonzero(((pixels[:, :, 0] > 160) & (pixels[:, :, 2] < 160)).sum(axis=1) > 20).tolist()
     starts = [y for y in rows if y - 1 not in rows]
     return [range(start, next(y for y in range(start, len(pixels)) if y not in rows)) for start in starts]

@@ -59,7 +59,7 @@ async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) ->
     return analysis.latent if is_named else ()
 
 
-async def offer_passages(loop: ResearchLoop) -> None:
+async def provide_passages(loop: ResearchLoop) -> None:
     """Add the passages of all topics to the dossier, unless rules plan, which read no passages.
 
     A cycle fills half of the room that is left, so that later ones, whose searches are for what is missing, and the
