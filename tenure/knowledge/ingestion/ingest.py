@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
+from tenure.contracts.evidence.places import is_archive
 from tenure.files.discovery import MAX_LISTED_SKIPS, FoundFile
 from tenure.knowledge.embeddings.cache import EmbeddingCache
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
@@ -38,7 +39,6 @@ from tenure.sources.parsers.reader_process import (
     UnpackedArchive,
     UnreadableFile,
 )
-from tenure.sources.parsers.unpacking import is_archive
 
 _REPORT_SECONDS = 0.5
 _EXPECTED_MEMBERS = 100
@@ -137,7 +137,7 @@ class Ingestion:
         )
 
     def _read(self, files: Sequence[FoundFile]) -> None:
-        expected = len(files) + _EXPECTED_MEMBERS * sum(is_archive(PurePath(file.path)) for file in files)
+        expected = len(files) + _EXPECTED_MEMBERS * sum(is_archive(file.path) for file in files)
         with (
             tempfile.TemporaryDirectory(prefix="tenure-archives-") as scratch,
             ReaderPool(self._recipe, choose_reader_count(expected), self._budget) as readers,
@@ -159,7 +159,7 @@ class Ingestion:
                 self._kept_archives.add(found.path)
                 self._counts.unchanged += 1
                 self._report_progress(files_done=self._progress.files_done + 1, last_file=found.path)
-            elif is_archive(PurePath(found.path)):
+            elif is_archive(found.path):
                 yield from self._unpack(found, readers, scratch)
             else:
                 yield from self._choose_task(found)

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from urllib.parse import quote, unquote, urlsplit
 
 from tenure.algorithms.text.printable import flatten
+from tenure.contracts.evidence.places import is_archive
 
 MAX_WHOLE_QUOTE_CHARS = 120
 """Maximum length of a quote that a fragment contains as a whole; a longer one is named by its first and last words."""
@@ -53,6 +54,8 @@ def choose_base(uris: Iterable[str], base: PurePath | None = None) -> PurePath |
     if not files or (base is not None and any(path.is_relative_to(base) for path in files)):
         return base
     folder = PurePath(os.path.commonpath([path.parent for path in files]))
+    # A file of an archive keeps the name of the archive.
+    folder = next((part.parent for part in reversed((folder, *folder.parents)) if is_archive(str(part))), folder)
     return folder.parent if len(folder.parts) >= MIN_FOLDER_PARTS else base
 
 

@@ -19,15 +19,14 @@ from io import BytesIO
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any, Final
 
+from tenure.contracts.evidence.places import TAR_SUFFIXES, is_archive
 from tenure.files.discovery import SkippedPath
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.parse import DEFAULT_LIMIT_BYTES
 from tenure.sources.tables.catalogue import TABLE_FORMATS
 
-_TAR_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _COMPRESSED: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """Functions that open single compressed files."""
-_MAILBOX: Final = "mbox"
 _MAX_DEPTH: Final = 2
 """Archives in each other: a mailbox in the export of an account is in an archive."""
 _CHUNK_BYTES: Final = 1 << 20
@@ -61,12 +60,6 @@ class UnpackLimits:
     ratio_bytes: int = 50_000_000
 
 
-def is_archive(path: PurePath) -> bool:
-    """Return whether a name is that of an archive or a mailbox."""
-    name = path.name.lower()
-    return name.endswith((".zip", f".{_MAILBOX}", *_TAR_SUFFIXES, *_COMPRESSED)) or name == _MAILBOX
-
-
 def unpack(file: IO[bytes], name: str, folder: Path, limits: UnpackLimits | None = None) -> tuple[SkippedPath, ...]:
     """Unpack an open archive into an empty folder; return the files that are not unpacked, by their paths in it.
 
@@ -96,7 +89,7 @@ class _Unpacker:
         try:
             if name.endswith(".zip"):
                 self._unpack_zip(file, inside, depth)
-            elif name.endswith(_TAR_SUFFIXES):
+            elif name.endswith(TAR_SUFFIXES):
                 self._unpack_tar(file, inside, depth)
             elif (suffix := path.suffix.lower()) in _COMPRESSED:
                 with _COMPRESSED[suffix](file) as content:
@@ -159,7 +152,7 @@ class _Unpacker:
         if path.is_absolute() or ".." in path.parts or _DRIVE.match(path.parts[0]):
             self._skip(path, "has a path that leads out of its archive")
             return
-        is_inner = is_archive(path) and depth < _MAX_DEPTH
+        is_inner = is_archive(str(path)) and depth < _MAX_DEPTH
         if size > self._limits.member_bytes and not is_inner and path.suffix.lower() not in TABLE_FORMATS:
             self._skip(path, f"is larger than {self._limits.member_bytes / 1e6:g} MB")
             return

@@ -97,3 +97,11 @@ def test_the_base_stays(uri: str) -> None:
     home = PurePosixPath("/home/ann")
 
     assert choose_base([uri], home) == home
+
+
+def test_a_file_of_an_archive_keeps_the_name_of_the_archive() -> None:
+    """The path begins above the archive, also if all sources are files of one folder in it."""
+    uri = "/home/ann/data/exports.zip/notes/plan.md"
+
+    assert format_path(uri, choose_base([uri])).endswith("exports.zip/notes/plan.md")
+    assert "home" not in format_path(uri, choose_base([uri]))

@@ -58,6 +58,11 @@ def test_a_message_keeps_its_name() -> None:
     assert {name for name, _ in iterate_messages(io.BytesIO(moved.encode()), 10_000)} == {first, second}
 
 
+def test_a_repeated_message_is_read_once() -> None:
+    """A mailbox that contains its messages twice has no more messages than one that contains them once."""
+    assert len(list(iterate_messages(io.BytesIO(f"{MAILBOX}\n{MAILBOX}".encode()), 10_000))) == 2
+
+
 def test_a_huge_message_is_cut() -> None:
     """The lines after the limit are left out, and the next message is read."""
     data = MAILBOX.replace("Which day?\n", "x" * 100 + "\n" + "y" * 100 + "\n", 1).encode()
