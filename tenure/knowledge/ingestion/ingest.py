@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from tenure.algorithms.text.archive_names import is_archive
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
+from tenure.contracts.evidence.places import is_archive
 from tenure.files.discovery import MAX_LISTED_SKIPS, FoundFile
 from tenure.knowledge.embeddings.cache import EmbeddingCache
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
@@ -137,7 +137,7 @@ class Ingestion:
         )
 
     def _read(self, files: Sequence[FoundFile]) -> None:
-        expected = len(files) + _EXPECTED_MEMBERS * sum(is_archive(PurePath(file.path)) for file in files)
+        expected = len(files) + _EXPECTED_MEMBERS * sum(is_archive(file.path) for file in files)
         with (
             tempfile.TemporaryDirectory(prefix="tenure-archives-") as scratch,
             ReaderPool(self._recipe, choose_reader_count(expected), self._budget) as readers,
@@ -159,7 +159,7 @@ class Ingestion:
                 self._kept_archives.add(found.path)
                 self._counts.unchanged += 1
                 self._report_progress(files_done=self._progress.files_done + 1, last_file=found.path)
-            elif is_archive(PurePath(found.path)):
+            elif is_archive(found.path):
                 yield from self._unpack(found, readers, scratch)
             else:
                 yield from self._choose_task(found)

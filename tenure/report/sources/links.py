@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from urllib.parse import quote, unquote, urlsplit
 
-from tenure.algorithms.text.archive_names import is_archive
 from tenure.algorithms.text.printable import flatten
+from tenure.contracts.evidence.places import is_archive
 
 MAX_WHOLE_QUOTE_CHARS = 120
 """Maximum length of a quote that a fragment contains as a whole; a longer one is named by its first and last words."""
@@ -55,7 +55,7 @@ def choose_base(uris: Iterable[str], base: PurePath | None = None) -> PurePath |
         return base
     folder = PurePath(os.path.commonpath([path.parent for path in files]))
     # A file of an archive keeps the name of the archive.
-    folder = next((part.parent for part in reversed((folder, *folder.parents)) if is_archive(part)), folder)
+    folder = next((part.parent for part in reversed((folder, *folder.parents)) if is_archive(str(part))), folder)
     return folder.parent if len(folder.parts) >= MIN_FOLDER_PARTS else base
 
 

@@ -30,13 +30,8 @@ def iterate_messages(file: IO[bytes], max_bytes: int) -> Iterator[tuple[str, byt
         Unreadable: the file does not begin with a message.
     """
     known: set[str] = set()
-    contents: set[bytes] = set()
+    names: set[str] = set()
     for data in _split(file, max_bytes):
-        # Exports and archives of lists contain some messages twice, and empty ones.
-        content = hashlib.sha256(data.rstrip()).digest()
-        if content in contents or not data.strip():
-            continue
-        contents.add(content)
         headers = message_from_bytes(data.replace(b"\r\n", b"\n").partition(b"\n\n")[0])
         answered = _MESSAGE_ID.findall(read_header(headers, "in-reply-to"))[:1]
         answered = answered or _MESSAGE_ID.findall(read_header(headers, "references"))[-1:]
@@ -44,10 +39,12 @@ def iterate_messages(file: IO[bytes], max_bytes: int) -> Iterator[tuple[str, byt
         subject = _UNSAFE.sub(" ", read_header(headers, "subject"))[:_MAX_SUBJECT_LENGTH]
         digest = hashlib.sha256(identifier.encode() or data).hexdigest()[:_DIGITS]
         day = _UNSAFE.sub(" ", format_date(read_header(headers, "date"), with_time=False))[:10]
-        yield (
-            f"{' '.join(f'{day} {subject} {digest}'.split())}.eml",
-            (f"{PARENT_HEADER}: present\n".encode() + data if known.intersection(answered) else data),
-        )
+        name = " ".join(f"{day} {subject} {digest}".split()) + ".eml"
+        # Exports and archives of lists contain some messages twice, with other line breaks or signatures.
+        if name not in names and data.strip():
+            mark = f"{PARENT_HEADER}: present\n".encode() if known.intersection(answered) else b""
+            yield name, mark + data
+        names.add(name)
         known.update(_MESSAGE_ID.findall(identifier))
 
 

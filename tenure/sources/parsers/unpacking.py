@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any, Final
 
-from tenure.algorithms.text.archive_names import TAR_SUFFIXES, is_archive
+from tenure.contracts.evidence.places import TAR_SUFFIXES, is_archive
 from tenure.files.discovery import SkippedPath
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.parse import DEFAULT_LIMIT_BYTES
@@ -152,7 +152,7 @@ class _Unpacker:
         if path.is_absolute() or ".." in path.parts or _DRIVE.match(path.parts[0]):
             self._skip(path, "has a path that leads out of its archive")
             return
-        is_inner = is_archive(path) and depth < _MAX_DEPTH
+        is_inner = is_archive(str(path)) and depth < _MAX_DEPTH
         if size > self._limits.member_bytes and not is_inner and path.suffix.lower() not in TABLE_FORMATS:
             self._skip(path, f"is larger than {self._limits.member_bytes / 1e6:g} MB")
             return
