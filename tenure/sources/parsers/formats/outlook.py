@@ -52,7 +52,7 @@ def _convert(stored: Message) -> EmailMessage:
     else:
         message.set_content(stored.html_body, subtype="html")
     for attachment in stored.attachments:
-        if attachment.file_bytes:
-            name = attachment.file_name or "without a name"
-            message.add_attachment(attachment.file_bytes, "application", "octet-stream", filename=name)
+        name = attachment.file_name or "without a name"
+        # A message in a message has no bytes of its own; it is named as unread.
+        message.add_attachment(attachment.file_bytes or b"", "application", "octet-stream", filename=name)
     return message

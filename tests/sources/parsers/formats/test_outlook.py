@@ -22,7 +22,7 @@ STORED: dict[str, Any] = {
     "html_body": None,
     "attachments": [
         SimpleNamespace(file_name="a.txt", file_bytes=b"It costs 5 euros."),
-        SimpleNamespace(file_name=None, file_bytes=None),
+        SimpleNamespace(file_name="Minutes", file_bytes=None),
     ],
 }
 
@@ -42,6 +42,7 @@ def test_a_message_is_read_like_an_email(monkeypatch: pytest.MonkeyPatch) -> Non
         "# Re: Plan\n\nFrom: Ann Lée <ann@a.example> Bcc: x\nTo: Bo <bo@b.example>\nDate: 2024-05-03 08:22+00:00\n\n"
         "We ship.\n\nQuoted: Which day?\n\n# Attachment a.txt\n\nIt costs 5 euros."
     )
+    assert "Minutes" in document.unread  # a message in a message has no bytes
 
 
 def test_html_is_read_without_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
