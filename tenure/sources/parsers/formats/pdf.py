@@ -46,8 +46,8 @@ _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")  # "D:20210309" of "D:202103091
 _MEANINGLESS = frozenset(("Co", "Cn", "Cs", "So"))
 _MAX_STAMP_CHARACTERS = 100
 """Length up to which the text layer of a scanned page is taken for a stamp, such as "Downloaded by …"."""
-_MAX_PLACED_CHARACTERS = 4_000_000
-"""Characters of a file whose places are read: about 1,500 pages, and 15 s of computing time."""
+_MAX_PLACED_CHARACTERS = 2_000_000
+"""Characters of a file whose places are read: about 900 pages, and 17 s of computing time on a busy machine."""
 _MIN_SCAN_SHARE = 0.5
 """Share of a page that a picture covers if the page is a scan."""
 _MAX_BROKEN_SHARE = 0.2

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.formats import pdf
 from tenure.sources.parsers.formats.pdf import parse_pdf
 from tests.sources.pdfs import make_pdf
 
@@ -116,3 +117,12 @@ def test_pages_have_offsets_in_the_text() -> None:
         5,
     ]
     assert bisect_right(document.pages, len(document.text)) == 5
+
+
+def test_a_long_file_is_read_without_layout_from_a_page_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text beyond the number of characters whose places are read is kept, and the page is named."""
+    monkeypatch.setattr(pdf, "_MAX_PLACED_CHARACTERS", 10)
+    document = parse_pdf(make_pdf([["Words."], ["More words."], ["The end."]]))
+
+    assert [word in document.text for word in ("Words.", "More words.", "The end.")] == [True] * 3
+    assert document.unread.startswith("was read without columns and tables on page 2 and later pages")
