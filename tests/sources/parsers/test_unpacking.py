@@ -115,6 +115,7 @@ def test_names_that_clash_are_named(tmp_path: Path) -> None:
         ("a.tgz", make_tar(("a", bytes(60_000_000)))),
         ("a.zip", package(**{"a.zip": pack_zeros(60_000_000)})),
     ],
+    ids=["zip", "gz", "tgz", "zip in zip"],
 )
 def test_bombs_are_one_line(tmp_path: Path, name: str, data: bytes) -> None:
     """An archive that expands to far more than its size is not read."""
@@ -166,6 +167,7 @@ def encrypt(data: bytes) -> bytes:
         ("a.xz", b"words", "is not a valid archive"),
         ("a.mbox", b"words", "is not a valid mailbox"),
     ],
+    ids=["words", "cut", "encrypted", "unknown method", "tar", "gz", "xz", "mbox"],  # bytes contain the time
 )
 def test_unreadable_archives_have_a_reason(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
     """Damaged and encrypted archives are unreadable, each with its reason."""
