@@ -23,6 +23,7 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert f"\n{command} --slow ||" in SCRIPT.read_text(encoding="utf-8")
 
 
+TESTS = [f"tests/test_a.py::test_{number}" for number in range(6)]
 # A stub of uv: pytest ends with the first code and leaves the failed tests; its repetition ends with the second.
 UV = """#!/bin/sh
 case "$*" in
@@ -38,20 +39,21 @@ esac
 @pytest.mark.parametrize(
     ("first", "failed", "second", "again", "code"),
     [
-        (0, 0, 0, False, 0),
-        (1, 2, 0, True, 0),
-        (1, 2, 1, True, 1),
-        (1, 6, 0, False, 1),  # too many for a coincidence
-        (2, 1, 0, False, 1),  # interrupted
+        (0, [], 0, False, 0),
+        (1, TESTS[:2], 0, True, 0),
+        (1, TESTS[:2], 1, True, 1),
+        (1, TESTS, 0, False, 1),  # too many for a coincidence
+        (1, ["gw3"], 0, False, 1),  # the processes collected different tests
+        (2, TESTS[:1], 0, False, 1),  # interrupted
     ],
 )
 def test_a_few_failed_tests_run_once_more(
-    tmp_path: Path, first: int, failed: int, second: int, again: bool, code: int
+    tmp_path: Path, first: int, failed: list[str], second: int, again: bool, code: int
 ) -> None:
     """A change lands if its few failed tests pass one at a time, and never after a crash or many failures."""
     (tmp_path / ".ci").mkdir()
     shutil.copy(SCRIPT, tmp_path / ".ci" / "run")
-    listed = "".join(f'"test {number}": true,\\n' for number in range(failed))
+    listed = "".join(f'"{name}": true,\\n' for name in failed)
     programs = {"uv": UV.format(first=first, second=second, failed=listed), "chromium": "#!/bin/sh\n"}
     for name, text in programs.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
