@@ -5,12 +5,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
-from tenure.knowledge.store.catalogue import SourceRecord
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.registry import find_format
 
 if TYPE_CHECKING:
     from tenure.knowledge.corpora import Corpora
+    from tenure.knowledge.store.catalogue import SourceRecord
 _DRAWN = ("parse_pdf", "parse_picture")
 """Parsers of the files whose pages can be drawn."""
 MAX_TEXT_CHARS = 700  # A chunk of 200 tokens has about as many.
@@ -60,7 +60,7 @@ def _cut(corpora: "Corpora", part: TextRange) -> list[StoredPassage]:
     ]
 
 
-def _draw(corpora: "Corpora", source: SourceRecord, start: int, end: int) -> tuple[bytes, str]:
+def _draw(corpora: "Corpora", source: "SourceRecord", start: int, end: int) -> tuple[bytes, str]:
     """Return the picture of the page of a quote, or the reason for a missing one; neither for a file without pages."""
     format = find_format(PurePath(source.uri).suffix.lower())
     is_drawable = format is not None and format.parser in _DRAWN and "://" not in source.uri
