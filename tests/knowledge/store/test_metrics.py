@@ -132,6 +132,7 @@ def test_knowledge_base_counts_searches_and_cache_hits(uri: str, docs: Path, met
     assert held["sources"].rows == 6
     assert held["chunks_256"].rows == chunks == stats.cache.hits + stats.cache.misses
     assert all((table.size > 0 or not table.rows) and table.versions > 0 for table in stats.tables)
-    (text,) = held["chunks_256"].indexes
-    assert (text.name, text.family, text.rows, text.unindexed) == ("search_text_idx", "FTS", chunks, 0)
-    assert text.size > 0
+    texts = {index.name: index for index in held["chunks_256"].indexes}
+    assert texts.keys() == {"search_text_idx", "language_terms_idx"}
+    assert all((text.family, text.rows, text.unindexed) == ("FTS", chunks, 0) for text in texts.values())
+    assert all(text.size > 0 for text in texts.values())

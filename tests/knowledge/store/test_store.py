@@ -193,7 +193,8 @@ def test_large_table_has_a_vector_index(
 
     there = {index.name: index for index in Store(uri).describe_table(build_chunk_table_name(256)).indexes}
     filtered = {f"{field.column}_idx" for field in FILTER_COLUMNS.values()}
-    assert {"vector_idx", "search_text_idx", "id_idx", "corpus_idx", *filtered} == set(there)
+    texts = {"search_text_idx", "language_terms_idx"}
+    assert {"vector_idx", "id_idx", "corpus_idx", *texts, *filtered} == set(there)
     assert sum(index.unindexed for index in there.values()) == 0
     for query, name in ((text, "17"), ("zebras graze", "new")):
         for strategy in ("dense", "sparse"):
