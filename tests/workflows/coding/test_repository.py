@@ -1,6 +1,7 @@
 """The work in a repository on a real Temporal server: conversation, verification and commands of people."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -9,15 +10,18 @@ import pytest
 from temporalio import activity
 
 from tenure.contracts.coding.repositories import (
+    ActionResult,
     ChangeSoFar,
     CodeSearchRequest,
     CommandRequest,
     EditRequest,
     EnvironmentRequest,
+    IndexReport,
     ListRequest,
     ProjectRepairRequest,
     ProjectTestReport,
     ProjectTestRequest,
+    Workspace,
 )
 from tenure.contracts.repository_task import RepositorySource, RepositoryTask
 from tenure.contracts.research.trace import TracedAnswer, TracedTestRun, TracedVerification
@@ -31,6 +35,7 @@ from tests.support.waiting import wait_until
 from tests.support.worlds import Held, Line, MemoryKnowledge, ScriptedChat, in_turn, says, story
 from tests.workflows.run.test_run_memory import remembered
 from workflows.coding.repository import RepositoryWorkflow
+from workflows.coding.repository_preparation import MAP_TIMEOUT
 
 READ = "I look at it.\n\nREAD src/a.py\nSEARCH where f is\nGREP def f"
 FIX = """It returns the wrong word.
@@ -189,9 +194,28 @@ async def test_reading_and_commands_go_on_behind_a_failed_command(serving: Servi
     assert read.count("Not carried out") == 3 and "ran pytest" not in read
 
 
+class UnhurriedIndex(MemoryRepository):
+    """Repository whose index is ready when its files have been listed, or else before the wait for a map would end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed = asyncio.Event()
+
+    @activity.defn
+    async def list_files(self, request: ListRequest) -> ActionResult:
+        self.listed.set()
+        return await super().list_files(request)
+
+    @activity.defn
+    async def index_repository(self, workspace: Workspace) -> IndexReport:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.listed.wait(), MAP_TIMEOUT.total_seconds() / 2)
+        return await super().index_repository(workspace)
+
+
 async def test_a_large_repository_waits_for_no_map(serving: Serving) -> None:
     """The first answer begins with a list of its files, since its index takes longer than the wait."""
-    few, many = MemoryRepository(), MemoryRepository()
+    few, many = UnhurriedIndex(), UnhurriedIndex()
     many.files |= {f"lib/m{number}.py": "" for number in range(1_000)}
     for repository in (few, many):
         chat = script(in_turn(FIX, DONE))
