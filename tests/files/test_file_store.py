@@ -17,6 +17,7 @@ from tenure.files.file_store import (
     is_shared,
 )
 from tests.support.servers.object_store import object_store
+from tests.support.tiers import slow
 
 CONTENT = os.urandom(3 << 20)
 
@@ -105,6 +106,7 @@ def test_a_location_outside_the_store_is_not_read(store: FileStore, tmp_path: Pa
         store.download("s3://elsewhere/artifacts/ann/" + "0" * 64, tmp_path / "copy", 9)
 
 
+@slow
 def test_an_unreachable_store_is_one_line(store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that refuses or does not answer is distinguished from a file that does not exist."""
     missing_bucket = FileStore("s3://nowhere/artifacts")

@@ -95,6 +95,7 @@ def read_page(visitor: httpx.Client) -> psutil.Process:
     return psutil.Process(int(visitor.get("/").text))
 
 
+@slow
 def test_a_page_that_hangs_is_replaced() -> None:
     """The hanging process is killed and the next visitor is answered by another one, without a command of a person."""
     with supervising() as (visitor, supervisor):
