@@ -5,6 +5,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
+from tenure.contracts.evidence.places import is_archive
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.registry import find_format
 
@@ -62,9 +63,13 @@ def _cut(corpora: "Corpora", part: TextRange) -> list[StoredPassage]:
 
 def _draw(corpora: "Corpora", source: "SourceRecord", start: int, end: int) -> tuple[bytes, str]:
     """Return the picture of the page of a quote, or the reason for a missing one; neither for a file without pages."""
-    format = find_format(PurePath(source.uri).suffix.lower())
-    is_drawable = format is not None and format.parser in _DRAWN and "://" not in source.uri
+    path = PurePath(source.uri)
+    format = find_format(path.suffix.lower())
+    if format is None or format.parser not in _DRAWN or "://" in source.uri:
+        return b"", ""
+    if any(is_archive(str(folder)) for folder in path.parents):
+        return b"", "is in an archive"
     try:
-        return (corpora.draw_page(source, start, end), "") if is_drawable else (b"", "")
+        return corpora.draw_page(source, start, end), ""
     except Unreadable as error:
         return b"", error.reason

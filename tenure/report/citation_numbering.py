@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from tenure.algorithms.injection.detection import contains_instructions
-from tenure.algorithms.retrieval.document_versions import find_version, is_retired
+from tenure.algorithms.retrieval.document_versions import find_version
 from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.writing.paragraphs import split_long_paragraphs
@@ -70,6 +70,10 @@ class ReportSource(Protocol):
     @property
     def derived(self) -> bool:
         """Whether a run produced it, so that it is not a document."""
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether it calls itself deprecated or retired."""
 
     @property
     def text(self) -> str:
@@ -266,7 +270,7 @@ class CitationNumbering:
             author=record.author,
             published=record.published,
             version=find_version(record.uri),
-            retired=is_retired(record.uri, record.title, record.text),
+            retired=record.is_retired,
             accessed=record.accessed,
             derived=record.derived,
         )

@@ -1,6 +1,7 @@
 """Test the reading of passages and parts of sources for readers."""
 
 import base64
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -84,6 +85,11 @@ def test_the_page_of_a_part_is_drawn_as_long_as_the_file_is_the_one_that_was_rea
     file.write_bytes(make_pdf([["Rye needs six hours."], ["Wheat needs nine hours."]]))
     changed = read("Wheat needs two hours.")
     assert (changed.picture, changed.no_picture) == ("", "has changed since it was read")
+    with zipfile.ZipFile(tmp_path / "docs" / "all.zip", "w") as archive:
+        archive.writestr("oats.pdf", make_pdf([["Oats need one hour."]]))
+    knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
+    packed = read("Oats need one hour.")
+    assert (packed.picture, packed.no_picture) == ("", "is in an archive")
 
 
 @pytest.mark.parametrize(("source", "start", "end"), [("lost", 0, 5), ("book", 5, 5), ("book", 0, len(LONG) + 1)])

@@ -41,6 +41,7 @@ class StoredSource:
     kind: str = "prose"
     words: tuple[RecognizedWord, ...] = ()
     place: str = ""
+    is_retired: bool = False
 
     def find_page(self, offset: int) -> int | None:
         """Return the number of the page at an offset."""

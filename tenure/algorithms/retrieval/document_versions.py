@@ -25,9 +25,10 @@ _ASKED_VERSION = re.compile(
     r"\bv(\d{1,4}(?:\.\d{1,4}){0,2})\b|(?<![\w.])(\d{1,4}(?:\.\d{1,4}){1,2})(?!\.?\d)", re.IGNORECASE
 )
 _RETIRED = r"(?:deprecated|obsolete|legacy|retired|unmaintained|discontinued|end[- ]of[- ]life)"
-# "legacy", "deprecated", "old-docs"; an "archive" is often that of news.
+# "legacy", "deprecated", "old-docs"; an "archive" is often that of news, and "old" a person's.
 _RETIRED_FOLDER = re.compile(
-    rf"(?:{_RETIRED}|archived|attic|old)(?:[-_](?:docs?|versions?|releases?))?\Z", re.IGNORECASE
+    rf"(?:{_RETIRED}(?:[-_](?:docs?|versions?|releases?))?|(?:archived|old)[-_](?:docs?|versions?|releases?))\Z",
+    re.IGNORECASE,
 )
 # "Streaming (deprecated)", "[Legacy] Storage driver", "Deprecated: the old API", "WARNING Deprecation Notice"; not
 # "Deprecated fields and their names".
@@ -61,6 +62,7 @@ class DocumentPart(NamedTuple):
     """Search result as far as its age matters."""
 
     uri: str
+    title: str
     is_retired: bool
 
 
@@ -96,18 +98,26 @@ def find_outdated(query: str, parts: Sequence[DocumentPart]) -> list[bool]:
     """Return for each search result whether others are to be preferred, unless the query asks for it.
 
     Outdated are retired documents, and pages of a manual of which a page of a newer version is among the results. A
-    query that names a version asks for its pages; all others of such a manual are then outdated.
+    query that names a version asks for its pages; all others of such a manual are then outdated. Folders are those of
+    versions if two of them have a page of the same path and title, or else those of chapters, as `1.1` and `1.2`.
     """
     asked = {_parse(match[1] or match[2]) for match in _ASKED_VERSION.finditer(query)}
     asks_for_retired = bool(_ASKS_FOR_RETIRED.search(query))
     manuals = [_locate_manual(part.uri) for part in parts]
     preferred: dict[str, tuple[bool, tuple[int, ...]]] = {}
-    for manual in filter(None, manuals):
-        rank = any(manual.version[: len(numbers)] == numbers for numbers in asked), manual.version
-        preferred[manual.root] = max(preferred.get(manual.root, rank), rank)
+    pages: dict[tuple[str, str, str], set[tuple[int, ...]]] = {}
+    for part, manual in zip(parts, manuals, strict=True):
+        if manual:
+            rank = any(manual.version[: len(numbers)] == numbers for numbers in asked), manual.version
+            preferred[manual.root] = max(preferred.get(manual.root, rank), rank)
+            pages.setdefault((manual.root, manual.page, part.title), set()).add(manual.version)
+    versioned = {root for (root, _, _), versions in pages.items() if len(versions) > 1}
     return [
-        (part.is_retired and not asks_for_retired)
-        or (manual is not None and not asks_for_retired and manual.version != preferred[manual.root][1])
+        not asks_for_retired
+        and (
+            part.is_retired
+            or (manual is not None and manual.root in versioned and manual.version != preferred[manual.root][1])
+        )
         for part, manual in zip(parts, manuals, strict=True)
     ]
 
@@ -116,16 +126,18 @@ class _Manual(NamedTuple):
     root: str
     """Path to the folders of the versions."""
     version: tuple[int, ...]
+    page: str
+    """Path below the folder of the version."""
 
 
 def _locate_manual(uri: str) -> _Manual | None:
     """Return the manual of a page whose folder is that of a version; the outermost such folder counts."""
-    folders = uri.split("/")[:-1]
+    *folders, name = uri.split("/")
     for position, folder in enumerate(folders):
-        if match := _VERSION_FOLDER.match(folder):
-            return _Manual("/".join(folders[:position]), _parse(match[1] or match[2]))
-        if _CURRENT_FOLDER.match(folder):
-            return _Manual("/".join(folders[:position]), _CURRENT)
+        match = _VERSION_FOLDER.match(folder)
+        if match or _CURRENT_FOLDER.match(folder):
+            version = _parse(match[1] or match[2]) if match else _CURRENT
+            return _Manual("/".join(folders[:position]), version, "/".join([*folders[position + 1 :], name]))
     return None
 
 

@@ -8,6 +8,7 @@ Chunks get the vectors that the embedding cache has; `embeddings/backfill.py` co
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -64,9 +65,18 @@ class BatchResult(NamedTuple):
 class WriteBatch:
     """Parsed files that wait to be written."""
 
-    def __init__(self, store: Store, model: EmbeddingModel, corpus: str, recipe: str, cache: EmbeddingCache) -> None:
+    def __init__(
+        self,
+        store: Store,
+        model: EmbeddingModel,
+        corpus: str,
+        recipe: str,
+        cache: EmbeddingCache,
+        roots: Sequence[str] = (),
+    ) -> None:
+        """Take the files below `roots`, the folders that a person named, whose own names say nothing of the files."""
         self._store, self._model, self._corpus, self._recipe = store, model, corpus, recipe
-        self._cache = cache
+        self._cache, self._roots = cache, roots
         self._files: list[ParsedFile] = []
         self._replaced: list[SourceId] = []
         self._chunk_count = 0
@@ -128,6 +138,7 @@ class WriteBatch:
                 "published": file.document.published,
                 "kind": file.document.kind,
                 "language": _find_main_language(file),
+                "retired": self._is_retired(file),
                 "fetched_at": fetched_at,
                 "content_hash": file.content_hash,
                 "recipe": recipe,
@@ -151,8 +162,12 @@ class WriteBatch:
             file,
             normalize_date(document.published),
             _parse_suffix(file.path),
-            is_retired(file.path, document.title, document.text),
+            self._is_retired(file),
         )
+
+    def _is_retired(self, file: ParsedFile) -> bool:
+        root = next((root for root in self._roots if file.path.startswith(f"{root}/")), "")
+        return is_retired(file.path.removeprefix(root), file.document.title, file.document.text)
 
     def _build_chunk_rows(self, chunks: _ChunksById, vectors: pa.FixedSizeListArray) -> pa.Table:
         schema = build_chunk_schema(self._model.dimensions)

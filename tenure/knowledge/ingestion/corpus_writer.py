@@ -46,8 +46,12 @@ class CorpusWriter:
         cancelled: Callable[[], bool],
         *,
         include_secrets: bool = False,
+        roots: Sequence[str] = (),
     ) -> None:
-        """Add files with secrets if `include_secrets`; a corpus with them is read again without them."""
+        """Add files with secrets if `include_secrets`; a corpus with them is read again without them.
+
+        `roots` are the folders that a person named.
+        """
         self._store, self._model, self._corpus, self._settings = store, model, corpus, settings
         self._chunks = ChunkVectors(store, model, cache)
         self._embedding = EmbeddingBackfill(store, model, cache, corpus, report, cancelled, holds_lock=True)
@@ -55,7 +59,7 @@ class CorpusWriter:
         # Scans that were not read are read once the recognition is installed.
         suffix += "/ocr" if is_available() else ""
         self.recipe_name = f"{PARSER_VERSION}/{settings.chunk_tokens}/{model.name}{suffix}"
-        self._batch = WriteBatch(store, model, corpus, self.recipe_name, cache)
+        self._batch = WriteBatch(store, model, corpus, self.recipe_name, cache, roots)
 
     def claim(self, *, keeps_other_sources: bool) -> None:
         """Create the corpus if needed, and refuse to mix vectors of two models.

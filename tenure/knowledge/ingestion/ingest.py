@@ -91,10 +91,13 @@ class Ingestion:
     ) -> None:
         self._include_secrets = request.include_secrets
         self._budget = ReadingBudget(settings.ingest_seconds)
-        self._store, self._corpus, self._paths = store, request.corpus, request.paths
+        self._store, self._corpus = store, request.corpus
+        self._roots = [Path(path).absolute() for path in request.paths]
         self._recipe = build_recipe(model, settings.chunk_tokens)
         self._writer = CorpusWriter(
-            store, model, cache, settings, request.corpus, report, cancelled, include_secrets=request.include_secrets
+            *(store, model, cache, settings, request.corpus, report, cancelled),
+            include_secrets=request.include_secrets,
+            roots=[str(root) for root in self._roots],
         )
         self._report, self._cancelled = report, cancelled
         self._progress = IngestProgress()
@@ -111,7 +114,7 @@ class Ingestion:
     def run(self) -> IngestReport:
         """Run the ingestion; see `Corpora.ingest`."""
         started = time.monotonic()
-        roots = [Path(path).absolute() for path in self._paths]
+        roots = self._roots
         with process_lock(self._store.folder, self._corpus, lambda: self._report_progress(force=True)):
             self._report_progress(stage="scanning", force=True)
             scan = scan_files(roots, self._report_progress, include_secrets=self._include_secrets)

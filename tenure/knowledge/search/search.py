@@ -52,7 +52,7 @@ _DEPTH_PER_RESULT = 5  # With the default of 12 results this is less than the 10
 _MAX_DEPTH = 1000
 _MIN_COMPUTED_VECTORS = 64
 """Missing vectors that a retriever computes on demand; more only if more passages are requested."""
-_COLUMNS = ["id", "source_id", "corpus", "uri", "retired", "vector"]
+_COLUMNS = ["id", "source_id", "corpus", "uri", "title", "retired", "vector"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class _Hit:
     is_computed: bool
     """Whether its vector was missing and computed on demand."""
     uri: str
+    title: str
     is_retired: bool
     score: float
 
@@ -131,7 +132,7 @@ def search(
 def _lower_outdated(query: str, ranking: _Ranking) -> dict[str, float]:
     """Return the scores, lower for what is retired and for older versions of a manual."""
     hits = list(ranking.hits.values())
-    outdated = find_outdated(query, [DocumentPart(hit.uri, hit.is_retired) for hit in hits])
+    outdated = find_outdated(query, [DocumentPart(hit.uri, hit.title, hit.is_retired) for hit in hits])
     return {
         hit.chunk: ranking.scores[hit.chunk] - is_outdated * OUTDATED_SHARE * abs(ranking.scores[hit.chunk])
         for hit, is_outdated in zip(hits, outdated, strict=True)
@@ -246,10 +247,10 @@ class Retrievers:
         """Return the hits of rows; the score is the column `score`, or the cosine."""
         similar = (self.chunks.load_vectors(rows) @ self.vector).tolist()
         computed = pc.is_null(rows["vector"]).to_pylist()
-        chunks, sources, corpora, uris = (rows[name].to_pylist() for name in ("id", "source_id", "corpus", "uri"))
-        retired = pc.equal(rows["retired"], "yes").to_pylist()
+        chunks, sources, corpora = (rows[name].to_pylist() for name in ("id", "source_id", "corpus"))
+        places = (rows["uri"].to_pylist(), rows["title"].to_pylist(), pc.equal(rows["retired"], "yes").to_pylist())
         scores = rows[score].to_pylist() if score else similar
-        return list(map(_Hit, chunks, sources, similar, corpora, computed, uris, retired, scores))
+        return list(map(_Hit, chunks, sources, similar, corpora, computed, *places, scores))
 
     def _drop_unaffordable(self, rows: pa.Table) -> pa.Table:
         """Drop rows without a vector beyond the number of vectors that may be computed on demand."""

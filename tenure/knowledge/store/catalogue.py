@@ -66,6 +66,8 @@ class SourceRecord:
     """Hash of the bytes of its file."""
     size: int = 0
     """Size of its file in bytes."""
+    is_retired: bool = False
+    """Whether it calls itself deprecated or retired."""
 
     def find_words(self, start: int, end: int) -> Sequence[RecognizedWord]:
         """Return the recognized words between two offsets, with those that lie there in part."""
@@ -231,9 +233,10 @@ def load_text(store: Store, corpus: str, uri: str) -> str:
 def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
     """Return the sources with these ids, without those that are deleted."""
     texts = ("id", "uri", "title", "author", "published", "fetched_at", "kind", "content_hash", "text", "corpus")
-    columns = [*texts, "size", "pages", "places", "words"]
+    columns = [*texts, "size", "retired", "pages", "places", "words"]
+    names = {"fetched_at": "accessed", "retired": "is_retired"}
     rows = store.read_rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
-        ["accessed" if column == "fetched_at" else column for column in columns]
+        [names.get(column, column) for column in columns]
     )
     derived = [is_results_corpus(corpus) for corpus in rows["corpus"].to_pylist()]
     records = zip(rows.drop_columns("corpus").to_pylist(), derived, strict=True)

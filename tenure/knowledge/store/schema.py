@@ -93,6 +93,7 @@ SOURCES_SCHEMA = pa.schema(
         _key_field("id"),
         *_required(pa.string(), "corpus", "uri", "title", "author", "published", "kind", "fetched_at"),
         pa.field("language", pa.string(), nullable=False),  # of most of the text, ISO 639-1; empty if unknown
+        pa.field("retired", pa.bool_(), nullable=False),  # whether it calls itself deprecated or retired
         pa.field("content_hash", pa.string(), nullable=False),  # hash of the file's bytes
         pa.field("recipe", pa.string(), nullable=False),  # parameters of the cutting; empty until all chunks are stored
         *_required(pa.int64(), "size", "mtime_ns", "chunks", "characters"),

@@ -56,6 +56,7 @@ def test_a_retired_document_says_so(uri: str, title: str, text: str) -> None:
     ("uri", "title", "text"),
     [
         ("news/archive/2019/intro.md", "Intro", "An old text."),
+        ("ann/old/contract.pdf", "Contract", "It is in force."),
         ("manual/legacy.md", "Names of legacy hosts", "Legacy hosts are supported."),
         ("manual/intro.md", "Deprecated fields and their names", "The field `a` is deprecated."),
         ("manual/intro.md", "Intro", "A" * 600 + " This page is deprecated."),
@@ -86,7 +87,7 @@ def test_a_section_can_be_retired() -> None:
 def test_a_newer_version_is_preferred(query: str, outdated: list[str]) -> None:
     """The newest version that was found is preferred, or the one that the query names, or none if it asks for old."""
     uris = ["docs/v3.4/a.md", "docs/v3.5/a.md", "docs/v3.6/a.md", "blog/a.md", "legacy/a.md"]
-    states = find_outdated(query, [DocumentPart(uri, uri.startswith("legacy/")) for uri in uris])
+    states = find_outdated(query, [DocumentPart(uri, "A", uri.startswith("legacy/")) for uri in uris])
 
     assert [uri for uri, is_outdated in zip(uris, states, strict=True) if is_outdated] == outdated
 
@@ -95,4 +96,12 @@ def test_each_manual_has_its_own_versions() -> None:
     """A manual of which only an old version was found is not outdated by another manual; `latest` precedes numbers."""
     uris = ["a/1.2/x.md", "b/2.0/x.md", "c/latest/x.md", "c/9.9/x.md"]
 
-    assert find_outdated("x", [DocumentPart(uri, is_retired=False) for uri in uris]) == [False, False, False, True]
+    assert find_outdated("x", [DocumentPart(uri, "X", is_retired=False) for uri in uris]) == [False, False, False, True]
+
+
+def test_folders_of_chapters_are_no_versions() -> None:
+    """Numbered folders whose pages have other titles are chapters, and none outdates another."""
+    titles = {"course/1.1/README.md": "Salt", "course/1.2/README.md": "Yeast", "course/1.2/notes.md": "Notes"}
+    parts = [DocumentPart(uri, title, is_retired=False) for uri, title in titles.items()]
+
+    assert not any(find_outdated("What is salt?", parts))

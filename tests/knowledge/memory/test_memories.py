@@ -64,7 +64,7 @@ def texts(found: MemorySearchReply) -> list[str]:
 def put_sources(uri: str, **addresses: str) -> None:
     """Store a short source under each URI."""
     blank: dict[str, object] = {
-        field.name: "" if pa.types.is_string(field.type) else 0
+        field.name: "" if pa.types.is_string(field.type) else field.type.to_pandas_dtype()(0).item()
         for field in SOURCES_SCHEMA
         if not pa.types.is_list(field.type)
     }

@@ -28,7 +28,7 @@ EVERY = ("a", "b", "it's")
 def put_sources(uri: str, **corpora: str) -> None:
     """Store a document of a corpus under each id; one of a web corpus is a page."""
     blank: dict[str, object] = {
-        field.name: "" if pa.types.is_string(field.type) else 0
+        field.name: "" if pa.types.is_string(field.type) else field.type.to_pandas_dtype()(0).item()
         for field in SOURCES_SCHEMA
         if not pa.types.is_list(field.type)
     }

@@ -211,3 +211,9 @@ def test_the_current_page_precedes_those_of_older_versions_and_retired_ones(tmp_
     found = knowledge.retrieval.search(SearchRequest(query="Salt?", corpora=("c",))).passages
     passages = knowledge.corpora.load_passages(found)
     assert {Path(passage.uri).parent.name for passage in passages if passage.is_retired} == {"legacy"}
+    sources = knowledge.corpora.load_sources([passage.source for passage in passages]).values()
+    assert {Path(source.uri).parent.name for source in sources if source.is_retired} == {"legacy"}
+    root = str(tmp_path / "docs" / "legacy")  # a person's name of a folder says nothing of its files
+    knowledge.corpora.ingest(IngestRequest(corpus="d", paths=(root,)), lambda progress: None)
+    (named,) = knowledge.retrieval.search(SearchRequest(query="Salt?", corpora=("d",))).passages
+    assert not knowledge.corpora.load_passages([named])[0].is_retired
