@@ -47,8 +47,8 @@ STOP_WORDS = frozenset(
 """English words without a topic."""
 
 
-MAX_LATIN_CODE_POINT = 0x24F
-"""Last code point of the Latin blocks of European languages."""
+# Letters beyond the Latin blocks of European languages, which end at U+024F: "соль", "盐", not "ß" or "①".
+_NON_LATIN_LETTERS = re.compile(r"[^\W\d_\x00-\u024f\u2070-\u218b\u2460-\u24ff]+")
 MIN_UBIQUITOUS_SHARE = 0.5
 """Share of texts from which a name is ubiquitous and does not distinguish them."""
 MAX_ITEM_WORDS = 60
@@ -236,8 +236,8 @@ def is_non_english(text: str) -> bool:
 
 def is_non_latin(text: str) -> bool:
     """Return whether most letters of a text are of another script than the Latin one."""
-    letters = [character for character in text if character.isalpha()]
-    return 2 * sum(ord(character) > MAX_LATIN_CODE_POINT for character in letters) > len(letters)
+    non_latin = sum(map(len, _NON_LATIN_LETTERS.findall(text)))
+    return bool(non_latin) and 2 * non_latin > sum(map(str.isalpha, text))
 
 
 def may_be_english(text: str) -> bool:

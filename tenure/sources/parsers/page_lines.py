@@ -24,6 +24,9 @@ _PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s*(?:/|of
 _BULLET = re.compile(r"[•▪◦‣●–*-]\s+(?=\S)")  # "• first", "- second".
 _BROKEN_WORD = re.compile(r"(?<!\w)(\w*[^\W\d_])-$")  # "infor-" at the end of a line, but not "2020-".
 _WORD = re.compile(r"\w+(?:-\w+)*")  # "well-known" is one word.
+MAX_PARAGRAPH_CHARACTERS = 10_000
+"""Characters after which a paragraph ends with its sentence, and after twice as many in any case: lines of equal length
+show no end, and 10,000 characters are four pages."""
 _SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")  # 'He said "stop."' and "the following:".
 # "3.2 " of "3.2 Results", "Chapter 4: ", "A.1 ".
 _NUMBERING = re.compile(
@@ -254,6 +257,10 @@ class _ParagraphWriter:
         before, text = self._before, line.text
         if _BULLET.match(text) or CAPTION.match(text):
             return True
+        if len(self._paragraph) > MAX_PARAGRAPH_CHARACTERS and (
+            _SENTENCE_END.search(before.text) or len(self._paragraph) > 2 * MAX_PARAGRAPH_CHARACTERS
+        ):
+            return True
         if _BROKEN_WORD.search(before.text) or text[:1].islower():
             return False
         if before.size and line.size and abs(line.size - before.size) > _MAX_SIZE_CHANGE * before.size:
@@ -283,7 +290,8 @@ def _place_word(page: int, start: int, word: WordBox) -> RecognizedWord:
 
 def _join_line(paragraph: str, line: str, words: Counter[str]) -> str:
     """Append a line; a hyphenated word is rejoined unless the document elsewhere spells it with a hyphen."""
-    broken = _BROKEN_WORD.search(paragraph)
+    # The last word alone is searched: a paragraph without a recognizable end grows to the whole document.
+    broken = _BROKEN_WORD.search(paragraph[paragraph.rfind(" ") + 1 :]) if paragraph.endswith("-") else None
     rest = _WORD.match(line)
     if broken is None or rest is None or not line[:1].islower():
         return f"{paragraph} {line}"
