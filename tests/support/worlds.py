@@ -77,6 +77,7 @@ class Source:
     published: str = ""
     accessed: str = "2026-01-01T00:00:00+00:00"
     derived: bool = False
+    is_retired: bool = False
     kind: str = "prose"
 
     def find_page(self, offset: int) -> int | None:
