@@ -19,7 +19,7 @@ if __name__ == "__main__":
 import argparse
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
@@ -168,13 +168,14 @@ def build_activities(
     notifier: Notifier | None = None,
     roots: DocumentRoots | None = None,
     identify: Callable[[str, Tier], str] | None = None,
+    offline: Collection[str] = (),
 ) -> dict[str, list[Callable[..., Any]]]:
     """Return all activities that need neither a sandbox nor the web, by task queue.
 
     Without `roots`, they ingest the manual of this installation and nothing else; without `identify`, no answer of a
-    model is cached.
+    model is cached. The roles in `offline` ask no model.
     """
-    roles = RoleActivities(chat, knowledge, identify)
+    roles = RoleActivities(chat, knowledge, identify, offline)
     by_queue: dict[str, list[Callable[..., Any]]] = {MODEL_QUEUE: [roles.build(role) for role in load_roles().values()]}
     for method in collect_activities(
         KnowledgeActivities(knowledge, roots or DocumentRoots()),
@@ -260,7 +261,9 @@ def build_workers(
     """
     threads, chat, engines, visitor, chromium = shared
     identify = chat.identify if chat and settings.answer_cache_megabytes else None
-    methods = build_activities(chat, knowledge, Notifier.from_settings(settings), make_roots(settings), identify)
+    methods = build_activities(
+        chat, knowledge, Notifier.from_settings(settings), make_roots(settings), identify, settings.offline_roles
+    )
     lasts = timedelta(hours=settings.page_ttl_hours)
     mcp = McpActivities(McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds), knowledge)
     methods[WEB_QUEUE] = collect_activities(WebActivities(engines, prepare_fetching(knowledge, visitor, lasts)), mcp)

@@ -157,8 +157,10 @@ class NameLinter:
             yield Finding(path, node.lineno, "function-verb", label, use)
 
     def _is_exempt(self, name: str, decorators: set[str], owner: ast.ClassDef | None) -> bool:
-        """Return whether a function may be a noun: roles, queries, types of arguments, methods of other libraries."""
+        """Return whether a function may be a noun: roles, queries, types of arguments, what other libraries name."""
         if name in self._roles or name in self._argument_types or name in self._names["functions"]:
+            return True
+        if decorators & {"task", "solver", "scorer"}:  # parts of evaluations
             return True
         if any(item.endswith((".query", ".validator", ".setter", "overload", "override")) for item in decorators):
             return True

@@ -23,7 +23,7 @@ from activities.web import SEARCH_UNAVAILABLE
 from tenure.contracts.evidence.corpora import IngestReport
 from tenure.contracts.evidence.passages import FailedSearch, SearchBatchReply
 from tenure.contracts.evidence.web import FetchReply, ReadPagesReply, WebSearchReply
-from tenure.contracts.run.role_calls import RoleReply
+from tenure.contracts.run.role_calls import OFFLINE, RoleReply
 from tenure.contracts.sandbox import SandboxOutcome
 from tenure.metrics import (
     ACTIVITY_FAILURES,
@@ -40,7 +40,6 @@ from tenure.metrics import (
     CallOutcome,
     MetricRecorder,
 )
-from tenure.models.chat import OFFLINE
 from tenure.roles.registry import list_role_names
 
 if TYPE_CHECKING:

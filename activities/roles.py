@@ -1,7 +1,7 @@
 """Run each role as a Temporal activity of the same name, so that the web UI shows which role is at work."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -32,14 +32,19 @@ class RoleActivities:
     """The roles, on one chat model and one knowledge base."""
 
     def __init__(
-        self, chat: ChatModel | None, knowledge: "KnowledgeBase", identify: Callable[[str, Tier], str] | None = None
+        self,
+        chat: ChatModel | None,
+        knowledge: "KnowledgeBase",
+        identify: Callable[[str, Tier], str] | None = None,
+        offline: Collection[str] = (),
     ) -> None:
-        """Use `chat`, or the fallbacks if it is None.
+        """Use `chat`, or the fallbacks if it is None and for the roles that are `offline`.
 
         With `identify`, which names what answers a role, no identical question is asked twice.
         """
         self._chat = chat
         self._identify = identify
+        self._offline = offline
         self._knowledge = knowledge
 
     def build(self, role: BaseRole[I, O, R]) -> "Callable[[RoleRequest[I]], Awaitable[RoleReply[R]]]":
@@ -60,7 +65,8 @@ class RoleActivities:
                 passages = await asyncio.to_thread(load_existing_passages, self._knowledge, request.evidence)
                 retrieved = Evidence(passages, self._knowledge.encoder.encode, language=request.language)
                 evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
-                asks = not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence))
+                is_offline = request.by_rule or role.name in self._offline
+                asks = not is_offline and (role.needs_model is None or role.needs_model(request.input, evidence))
                 exposure = _UNEXPOSED
                 if not asks:
                     answered = await execute_role(role, request.input, evidence, None)

@@ -15,9 +15,9 @@ from tenure.algorithms.control.answer_size import compute_answer_limit
 from tenure.algorithms.control.budget import compute_cost
 from tenure.contracts.messages import Message, Tier
 from tenure.contracts.run.budget import CallBudget, Price
-from tenure.contracts.run.role_calls import ModelAnswer, SavedUsage, StoredAnswer
+from tenure.contracts.run.role_calls import OFFLINE, ModelAnswer, SavedUsage, StoredAnswer
 from tenure.models.answer_parsing import SCHEMA_MISMATCH, InvalidAnswer, parse_answer, strip_reasoning
-from tenure.models.chat import OFFLINE, ChatModel, ChatRequest, ModelCall
+from tenure.models.chat import ChatModel, ChatRequest, ModelCall
 from tenure.models.errors import (
     CUT_OFF_REASONING,
     EMPTY_ANSWER,

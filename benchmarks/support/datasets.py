@@ -1,4 +1,4 @@
-"""Reads judged collections: a BEIR folder, or a HotpotQA or MuSiQue file, one JSON object a line.
+"""Reads judged collections: a BEIR folder, or a HotpotQA, 2WikiMultihopQA or MuSiQue file of JSON objects.
 
 Passages of a multi-hop file are pooled over its questions: the passages that come with one question are
 searched for another's as well. A passage's identity there is its title and text.
@@ -36,6 +36,18 @@ class Question:
 
 
 @dataclass(frozen=True)
+class AnsweredQuestion:
+    """A question with its known answer."""
+
+    question: Question
+    """The question, whose judgements name the supporting passages."""
+    answers: tuple[str, ...]
+    """The answer and its other forms."""
+    distractors: tuple[str, ...]
+    """Passages that come with the question and do not support the answer."""
+
+
+@dataclass(frozen=True)
 class Collection:
     """Documents, and questions with judgements."""
 
@@ -62,9 +74,12 @@ def collection(path: Path) -> Collection:
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file, one a line."""
-    with path.open(encoding="utf-8") as lines:
-        yield from (json.loads(line) for line in lines if line.strip())
+    """Yield the objects of a file, one a line or in one array."""
+    text = path.read_text(encoding="utf-8")
+    if text.lstrip().startswith("["):
+        yield from json.loads(text)
+    else:
+        yield from (json.loads(line) for line in text.split("\n") if line.strip())
 
 
 def _beir(folder: Path) -> Collection:
@@ -90,7 +105,7 @@ def _multi_hop(name: str, asked: list[dict[str, Any]]) -> Collection:
     for row in asked:
         supporting = {title for title, _ in row.get("supporting_facts", ())}
         grades = {}
-        for paragraph in row["paragraphs"]:
+        for paragraph in list_paragraphs(row):
             document = Document(paragraph["title"], _text(paragraph))
             documents[key(paragraph)] = document
             if paragraph.get("is_supporting", document.title in supporting):
@@ -99,10 +114,34 @@ def _multi_hop(name: str, asked: list[dict[str, Any]]) -> Collection:
     return Collection(name, documents, tuple(questions))
 
 
+def list_paragraphs(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the paragraphs of a question; HotpotQA and 2WikiMultihopQA have pairs of a title and its sentences."""
+    if "context" in row:
+        return [{"title": title, "sentences": sentences} for title, sentences in row["context"]]
+    return list(row["paragraphs"])
+
+
 def key(paragraph: Mapping[str, Any]) -> str:
     """Return the key of a paragraph of a multi-hop file."""
     return f"{paragraph['title']}\n{_text(paragraph)}"
 
 
 def _text(paragraph: Mapping[str, Any]) -> str:
-    return str(paragraph["text"]) if "text" in paragraph else "".join(paragraph["sentences"]).strip()
+    for name in ("text", "paragraph_text"):
+        if name in paragraph:
+            return str(paragraph[name])
+    sentences = paragraph["sentences"]
+    # HotpotQA begins a sentence with its blank; 2WikiMultihopQA leaves it out.
+    return ("" if any(one.startswith(" ") for one in sentences) else " ").join(sentences).strip()
+
+
+def load_questions(path: Path, one: Collection) -> list[AnsweredQuestion]:
+    """Read the known answers of a multi-hop file, in the order of the collection."""
+    by_text = {row["question"]: row for row in rows(path)}
+    return [_build_question(question, by_text[question.text]) for question in one.questions]
+
+
+def _build_question(question: Question, row: dict[str, Any]) -> AnsweredQuestion:
+    keys = dict.fromkeys(key(paragraph) for paragraph in list_paragraphs(row))
+    answers = (str(row["answer"]), *map(str, row.get("answer_aliases", ())))
+    return AnsweredQuestion(question, answers, tuple(name for name in keys if name not in question.grades))

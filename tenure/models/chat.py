@@ -16,9 +16,6 @@ from tenure.contracts.run.role_calls import ModelAnswer
 from tenure.models.errors import TransportError
 from tenure.models.usage import TokenUsage
 
-OFFLINE = "offline"
-"""Model name of an answer that the fallback gave."""
-
 
 @dataclass(frozen=True)
 class Completion:

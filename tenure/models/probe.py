@@ -119,7 +119,8 @@ def _iterate_routes(settings: ChatModelSettings) -> Iterator[ModelRoute]:
     """Yield a route to each model: both tiers, then the roles that have a model of their own."""
     routes = ModelRoutes(settings)
     all_routes = [routes.route(ROLE, "main"), routes.route(ROLE, "fast")]
-    all_routes += [routes.route(name, "main") for name, role in settings.roles.items() if role.model]
+    asking = {name: role for name, role in settings.roles.items() if name not in settings.offline_roles}
+    all_routes += [routes.route(name, "main") for name, role in asking.items() if role.model]
     models: set[str] = set()
     for route in all_routes:
         if route.model not in models:

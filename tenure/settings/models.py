@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
+from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS, OFFLINE
 from tenure.roles.registry import RoleName
 from tenure.settings.group import SettingsGroup
 from tenure.settings.home import HomeSettings
@@ -23,7 +23,7 @@ class RoleSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     model: str = ""
-    """Chat model."""
+    """Chat model; `offline` for the fallback of the role, which asks none."""
     temperature: float | None = Field(default=None, ge=0, le=2)
     """Temperature."""
     reasoning_effort: ReasoningEffort | None = None
@@ -91,7 +91,12 @@ class ChatModelSettings(ModelServerSettings, HomeSettings):
     def chat_models(self) -> tuple[str, ...]:
         """All chat models that may be called."""
         chosen = (self.model, self.fast_model, *(role.model for role in self.roles.values()))
-        return tuple(dict.fromkeys(name for name in chosen if name))
+        return tuple(dict.fromkeys(name for name in chosen if name and name != OFFLINE))
+
+    @property
+    def offline_roles(self) -> frozenset[str]:
+        """Roles that ask no model."""
+        return frozenset(name for name, role in self.roles.items() if role.model == OFFLINE)
 
 
 class RetrievalModelSettings(ModelServerSettings, HomeSettings):

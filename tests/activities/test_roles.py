@@ -48,13 +48,14 @@ async def ask(
     chat: ScriptedChat | None = None,
     evidence: tuple[Any, ...] = FOUND,
     knowledge: MemoryKnowledge = KNOWLEDGE,
+    roles: RoleActivities | None = None,
 ) -> Any:
     """Execute a role's activity as a worker would."""
     heartbeat = "get_async_activity_handle.return_value.heartbeat"
     environment = ActivityEnvironment(client=Mock(**{heartbeat: AsyncMock()}))
     environment.info = replace(environment.info, heartbeat_timeout=timedelta(seconds=30))
     role = load_roles()[name]
-    activity = make_roles(chat, knowledge).build(role)
+    activity = (roles or make_roles(chat, knowledge)).build(role)
     return await environment.run(activity, role.request_type(input=input, evidence=evidence))
 
 
@@ -65,6 +66,18 @@ async def test_each_role_answers_by_its_fallback(name: str) -> None:
 
     assert (reply.model, reply.tokens_in, reply.fallback_reason) == ("offline", 0, None)
     assert reply == type(reply).model_validate_json(reply.model_dump_json())
+
+
+async def test_an_offline_role_asks_no_model() -> None:
+    """A role that the settings name offline decides by its rule, and others ask the model."""
+    chat = ScriptedChat(story())
+    roles = RoleActivities(chat, KNOWLEDGE, offline={"report_reviewer"})  # type: ignore[arg-type]
+
+    replies = [await ask(name, CASES[name].input, roles=roles) for name in ("report_reviewer", "router")]
+
+    assert [reply.model == "offline" for reply in replies] == [True, False]
+    assert [reply.fallback_reason for reply in replies] == [None, None]
+    assert len(chat.asked) == 1
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -36,6 +36,7 @@ ALLOWED = re.compile(
 FORBIDDEN = re.compile(r"(?<![A-Za-z])A?GPL|(?<!Lesser )General Public License|Affero|SSPL|BUSL|Commons Clause", re.I)
 LICENCES_FROM_ELSEWHERE = {
     # The metadata names no licence; the licence file of the project does.
+    "agent-client-protocol": "Apache-2.0",
     "axe-playwright-python": "MIT",
     "promql-parser": "MIT",
     # Most files are in the public domain; a mode for an editor, which no Python code imports, is under the GPL.
@@ -108,9 +109,10 @@ def list_installed() -> Iterator[metadata.Distribution]:
 
 
 def optional_packages() -> list[Requirement]:
-    """Return the packages of the environment for programs, and those for a real model and the site of the manual."""
+    """Return the packages of the environment for programs, and those of the other optional groups."""
     groups = project()["dependency-groups"]
-    return [Requirement(text) for text in (*groups["sandbox"], *groups["real-model"], *groups["manual"])]
+    names = ("sandbox", "real-model", "manual", "evals")
+    return [Requirement(text) for name in names for text in groups[name]]
 
 
 def read_licence(package: metadata.Distribution) -> str:

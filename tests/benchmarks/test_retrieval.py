@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.retrieval import figures, ndcg, recall
-from benchmarks.support.datasets import Document, Question, UnknownFormat, collection
+from benchmarks.support.datasets import Document, Question, UnknownFormat, collection, load_questions
 
 
 def _lines(path: Path, *rows: object) -> Path:
@@ -36,6 +36,33 @@ def test_a_hotpotqa_file_is_read(tmp_path: Path) -> None:
     assert [Document("A", "One. Two."), Document("B", "x")] == list(read.documents.values())
     assert len(read.questions) == 2
     assert read.questions[0].grades == {"A\nOne. Two.": 1.0}
+
+
+@pytest.mark.parametrize("sentences", [["One.", " Two."], ["One.", "Two."]], ids=["HotpotQA", "2WikiMultihopQA"])
+def test_the_original_forms_are_read(tmp_path: Path, sentences: list[str]) -> None:
+    """An array of questions with pairs of a title and sentences is read, whichever sentence has the blank."""
+    file = tmp_path / "original.json"
+    context = [["A", sentences], ["B", ["x"]]]
+    row = {"question": "?", "answer": "Two", "context": context, "supporting_facts": [["A", 0]]}
+    file.write_text(json.dumps([row]))
+    read = collection(file)
+
+    (asked,) = load_questions(file, read)
+    assert asked.question.grades == {"A\nOne. Two.": 1.0}
+    assert (asked.answers, asked.distractors) == (("Two",), ("B\nx",))
+
+
+def test_other_forms_of_an_answer_count(tmp_path: Path) -> None:
+    """A question has its answer with the aliases, and the paragraphs that do not support it are the distractors."""
+    paragraphs = [
+        {"title": "A", "paragraph_text": "Ada wrote it.", "is_supporting": True},
+        {"title": "B", "paragraph_text": "It rains.", "is_supporting": False},
+    ]
+    row = {"question": "Who wrote it?", "answer": "Ada", "answer_aliases": ["A. L."], "paragraphs": paragraphs}
+    file = _lines(tmp_path / "musique.jsonl", row)
+    (asked,) = load_questions(file, collection(file))
+
+    assert (asked.answers, asked.distractors) == (("Ada", "A. L."), ("B\nIt rains.",))
 
 
 def test_a_musique_file_is_read(tmp_path: Path) -> None:

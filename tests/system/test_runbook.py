@@ -13,7 +13,7 @@ from tenure.contracts.result.result import Result
 from tenure.temporal.stack.server import find_binary
 from tests.model_server import ModelServer
 from tests.support.tiers import slow
-from tests.support.waiting import WAIT_SECONDS
+from tests.support.waiting import WAIT_SECONDS, wait_until
 from tests.system.test_durability import around, started, worker_process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,11 +72,19 @@ async def test_a_terminated_run_continues_as_a_fork(server: WorkflowEnvironment,
                 assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
                 line = 'temporal workflow terminate --workflow-id ID --reason "continued as a fork"'
                 await execute(line, handle.id, server.client, environment)
-            listed = await execute("python client.py list --limit 50", handle.id, server.client, environment)
+
+            async def list_runs() -> str:
+                return await execute("python client.py list --limit 50", handle.id, server.client, environment)
+
+            # The server lists a new state some time later.
+            await wait_until(
+                "the listed state",
+                list_runs,
+                lambda listed: any(handle.id in line and "terminated" in line for line in listed.splitlines()),
+            )
             planned = len(model.requests_of("outliner"))
             printed = await execute("python client.py fork ID --cycle 1", handle.id, server.client, environment)
 
     assert (await handle.describe()).status == WorkflowExecutionStatus.TERMINATED
-    assert any(handle.id in line and "terminated" in line for line in listed.splitlines())
     assert "# " in printed
     assert len(model.requests_of("outliner")) == planned

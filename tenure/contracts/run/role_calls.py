@@ -12,6 +12,9 @@ InputT = TypeVar("InputT", bound=BaseModel)
 OutputT = TypeVar("OutputT", bound=BaseModel)
 
 
+OFFLINE: Final = "offline"
+"""Model name of an answer that the fallback gave; as a role's model, no model is asked."""
+
 MAX_MODEL_TIMEOUT_SECONDS: Final = 1800
 """Upper bound of the timeout of a model call, whatever the settings say."""
 

@@ -255,7 +255,8 @@ def test_without_versioning_one_worker_is_replaced(
     assert (second.build_id, second.draining) == ("", ())
     assert second.notes == ("the worker was restarted: its code changed",)
     assert not psutil.pid_exists(first.worker_pid or 0)
-    assert len(find_stack_processes(settings.home)) == 1
+    # A process is found once it has replaced the image of its parent.
+    block_until("the worker", partial(find_stack_processes, settings.home), lambda found: len(found) == 1)
 
 
 def test_runs_of_a_version_are_served_after_versioning_ends(

@@ -1,0 +1,83 @@
+"""Scorers of answers with known answers and known supporting passages."""
+
+from collections import Counter
+
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from evals.answers import Answer, contains_answer, normalize_answer
+
+SUPPORTING = "supporting"
+"""Key of the file names of the supporting passages, in the metadata of a sample."""
+_MEANS = [{"*": [mean(), stderr()]}]
+
+
+@scorer(metrics=_MEANS)
+def known_answer() -> Scorer:
+    """Compare the short answer with the known ones: `exact` and `f1` as for SQuAD, `contained` as whole words."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        text = state.store_as(Answer).text
+        return Score(
+            value={
+                "exact": float(normalize_answer(text) in map(normalize_answer, target)),
+                "f1": max(compute_token_f1(text, answer) for answer in target),
+                "contained": float(contains_answer(text, target)),
+                "answered": float(bool(text)),
+            },
+            answer=text,
+        )
+
+    return score
+
+
+@scorer(metrics=_MEANS)
+def verdict() -> Scorer:
+    """Compare the first word of the short answer with `yes` or `no`."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        text = state.store_as(Answer).text
+        first = normalize_answer(text).partition(" ")[0]
+        decided = first in ("yes", "no")
+        return Score(value={"correct": float(first == target.text), "decided": float(decided)}, answer=text)
+
+    return score
+
+
+@scorer(metrics=_MEANS)
+def supporting_passages() -> Scorer:
+    """Compare the cited passages with the supporting ones: those of the short answer, and those of the report."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        answer, supporting = state.store_as(Answer), set(state.metadata[SUPPORTING])
+        values = {}
+        for part, names in (("answer", set(answer.cited)), ("report", set(answer.report_cited))):
+            values[f"{part}_recall"] = len(names & supporting) / len(supporting)
+            values[f"{part}_precision"] = len(names & supporting) / len(names) if names else 0.0
+        return Score(value=values)
+
+    return score
+
+
+@scorer(metrics=_MEANS)
+def usage() -> Scorer:
+    """Report the costs of an answer; US dollars only if every model that answered has a price."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        answer = state.store_as(Answer)
+        values = {
+            "calls": float(answer.model_calls),
+            "tokens": float(answer.tokens),
+            "searches": float(answer.searches),
+            "words": float(answer.words),
+        }
+        return Score(value=values if answer.cost_usd is None else values | {"usd": answer.cost_usd})
+
+    return score
+
+
+def compute_token_f1(text: str, answer: str) -> float:
+    """Return the harmonic mean of the precision and recall of the words of an answer."""
+    words, wanted = normalize_answer(text).split(), normalize_answer(answer).split()
+    shared = (Counter(words) & Counter(wanted)).total()
+    return 2 * shared / (len(words) + len(wanted)) if shared else 0.0
