@@ -14,9 +14,9 @@ from tenure.sources.document.document import Unreadable
 from tenure.sources.document.normal_form import clean_text
 from tenure.sources.document.zip_package import PACKAGE_ERRORS
 from tenure.sources.parsers.html_tree import parse_html_tree, remove_hidden
-from tenure.sources.parsers.pictures.neighbours import load_neighbour
 from tenure.sources.parsers.pictures.embedded import PICTURE_FORMATS
 from tenure.sources.parsers.pictures.html_images import load_data_image
+from tenure.sources.parsers.pictures.neighbours import load_neighbour
 from tenure.sources.parsers.pictures.pixels import load_pixels, render_box
 
 _PDF: Final = b"%PDF-"

@@ -1,6 +1,6 @@
 """Read the pictures in a document: find their captions, and recognize their text as in picture files.
 
-Recognized text becomes a paragraph after the caption or the text before the picture. Pictures are found with and without the
+Recognized text becomes a paragraph after the caption. Pictures are found with and without the
 extra `ocr`; a picture is named as unread if its text should have been recognized and could not be.
 """
 

@@ -12,7 +12,8 @@ import pypdfium2.raw as pdfium
 
 from tenure.algorithms.chunking.figure_labels import find_caption_label
 from tenure.contracts.evidence.figures import WHOLE
-from tenure.sources.parsers.page_tables import PageTable, PlacedLine
+from tenure.sources.parsers.page_lines import PageTable
+from tenure.sources.parsers.page_tables import PlacedLine
 from tenure.sources.parsers.pdf_page import PdfPage
 
 _MAX_OBJECTS: Final = 20_000

@@ -14,9 +14,9 @@ from tenure.sources.parsers import recognition
 from tenure.sources.parsers.page_lines import PageLine, WordBox
 from tenure.sources.parsers.parse import parse_file
 from tenure.sources.parsers.pictures import embedded
-from tenure.sources.parsers.pictures.neighbours import load_neighbour, load_nothing
 from tenure.sources.parsers.pictures.drawing import draw_figure
 from tenure.sources.parsers.pictures.embedded import read_pictures
+from tenure.sources.parsers.pictures.neighbours import load_neighbour, load_nothing
 from tests.sources.packages import OPF, make_epub
 from tests.sources.pictures import (
     draw_picture,
