@@ -233,6 +233,13 @@ def load_text(store: Store, corpus: str, uri: str) -> str:
     return "".join(store.read_rows(SOURCES, ["text"], where, limit=1)["text"].to_pylist())
 
 
+def find_document(store: Store, uri: str) -> SourceRecord | None:
+    """Return the source with a path that is no result of a run, or None if it was deleted."""
+    rows = store.read_rows(SOURCES, ["id", "corpus"], f"uri = {quote_literal(uri)}").to_pylist()
+    ids = [SourceId(row["id"]) for row in rows if not is_results_corpus(row["corpus"])]
+    return next(iter(load_sources(store, ids).values()), None)
+
+
 def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
     """Return the sources with these ids, without those that are deleted."""
     texts = ("id", "uri", "title", "author", "published", "fetched_at", "kind", "content_hash", "text", "corpus")

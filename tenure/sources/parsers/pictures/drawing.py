@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pypdfium2
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from tenure.contracts.evidence.figures import Figure
 from tenure.sources.document.decode import decode
@@ -20,6 +20,10 @@ from tenure.sources.parsers.pictures.neighbours import load_neighbour
 from tenure.sources.parsers.pictures.pixels import load_pixels, render_box
 
 _PDF: Final = b"%PDF-"
+_QUALITY: Final = 80
+"""Quality of the image: a plot of 800 × 600 pixels takes 30 to 80 kB, and its labels stay legible."""
+_STRIP_WIDTH, _STRIP_HEIGHT = 240, 56
+"""Pixels of the strip with a number, whose digits are 28 pixels high."""
 _PACKAGE: Final = b"PK\x03\x04"
 
 
@@ -38,6 +42,25 @@ def draw_figure(data: bytes, path: Path, figure: Figure, side: int) -> Image.Ima
         raise Unreadable("is damaged") from error
     image.thumbnail((side, side))
     return image
+
+
+def encode_figure(data: bytes, path: Path, figure: Figure, side: int, check: str) -> bytes:
+    """Return a figure as a JPEG image, with a number in a strip below it unless that is empty.
+
+    Raises:
+        Unreadable: the file is damaged, or has no such picture.
+    """
+    image = draw_figure(data, path, figure, side)
+    if check:
+        picture = image
+        image = Image.new("RGB", (max(picture.width, _STRIP_WIDTH), picture.height + _STRIP_HEIGHT), "white")
+        image.paste(picture, (0, 0))
+        ImageDraw.Draw(image).text(
+            (12, picture.height + 6), f"check {check}", fill="black", font_size=_STRIP_HEIGHT // 2
+        )
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=_QUALITY, comment=check)
+    return buffer.getvalue()
 
 
 def _draw_pdf(data: bytes, figure: Figure, side: int) -> Image.Image:
