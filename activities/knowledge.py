@@ -170,7 +170,7 @@ class KnowledgeActivities:
 
     @activity.defn
     def store_picture_readings(self, request: StorePicturesRequest) -> tuple[PassageRef, ...]:
-        """Store what a model has read from pictures so that it can be cited."""
+        """Store readings of pictures so that they can be cited."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.pictures.store_readings(request)
 

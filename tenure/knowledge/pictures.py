@@ -27,8 +27,8 @@ from tenure.knowledge.store.schema import make_source_id
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter
 
-_SHOWN_SIDE: Final = 1200
-"""Pixels of the longer side that a model is shown: what servers scale larger pictures to."""
+_MODEL_SIDE: Final = 1200
+"""Pixels of the longer side that a model is shown; servers scale larger pictures to about this size."""
 _REPORT_SIDE: Final = 800
 """Pixels of the longer side in a report."""
 MAX_REPORT_BYTES: Final = 500_000
@@ -86,7 +86,7 @@ class Pictures:
         digest = hashlib.sha256(f"{source.content_hash} {picture.number}".encode()).digest()
         check = str(1000 + int.from_bytes(digest[:4]) % 9000)
         try:
-            image = self._corpora.draw_figure(source, source.figures[picture.number], _SHOWN_SIDE, check)
+            image = self._corpora.draw_figure(source, source.figures[picture.number], _MODEL_SIDE, check)
         except Unreadable:
             return None
         return ShownPicture(f"data:image/jpeg;base64,{base64.b64encode(image).decode()}", check)
@@ -131,7 +131,7 @@ def _is_of(source: SourceRecord, corpus: str) -> bool:
 
 
 def _list_figures(source: SourceRecord, passage: Passage) -> Iterator[tuple[int, Figure]]:
-    """Yield the pictures that stand in a passage, and those whose labels it names."""
+    """Yield the pictures in a passage, and those whose labels it names."""
     references = list_figure_references(passage.text)
     for number, figure in enumerate(source.figures):
         is_inside = figure.start < passage.end and passage.start < max(figure.end, figure.start + 1)

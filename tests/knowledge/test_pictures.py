@@ -102,7 +102,7 @@ async def test_an_equal_picture_is_paid_once(knowledge: KnowledgeBase, file: Pat
 async def test_a_model_without_sight_reads_nothing(
     images: bool, calls: int, knowledge: KnowledgeBase, file: Path
 ) -> None:
-    """A server that refuses pictures, and one that ignores them, lead to no reading and to no remark on a fallback."""
+    """Servers that refuse or ignore pictures lead to no reading and to no remark on a fallback."""
     picture, *_ = find(knowledge)
     with ModelServer(images=images) as server:
         server.on("picture_reader", {"check": "1", "kind": "plot", "description": "Costs rise.", "values": []})

@@ -51,7 +51,7 @@ class SourceEntry(Contract):
     from_picture: bool = False
     """Whether a model has read it from a picture of a document."""
     picture: str = ""
-    """That picture, a JPEG image in Base64; empty for other sources, and if it could not be drawn."""
+    """JPEG image of the picture in Base64; empty for other sources, and if it could not be drawn."""
     derived: bool = False
     """Whether no document contains it: the run computed it (a calculation, a query, a program or a tool's answer), or
     it is the memory of a person's statement."""

@@ -52,7 +52,7 @@ async def add_topics(context: ReportContext, topics: Iterable[Topic]) -> None:
 
 
 async def add_readings(context: ReportContext, passages: tuple[PassageRef, ...]) -> None:
-    """Add what a model has read from pictures to the dossier."""
+    """Add the readings of pictures to the dossier."""
     await _extend(context, [PartPassages(heading="", passages=passages, decisive=len(passages))])
 
 

@@ -47,7 +47,7 @@ async def read_pictures(context: ReportContext) -> None:
 
 
 async def _show(context: ReportContext, pictures: Sequence[PictureRef]) -> list[ReadPicture]:
-    """Return the pictures that the model sees; one that does not see the first one is shown no other."""
+    """Return the pictures that the model sees; a model that does not see the first one is shown no other."""
     first = await _read(context, pictures[0])
     if first.reading.kind == "unseen":
         return []
