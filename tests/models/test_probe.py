@@ -69,7 +69,7 @@ def _read_number(request: Json) -> str | Json:
     [(True, _read_number, True), (True, {"word": "1"}, False), (False, _read_number, False)],
 )
 async def test_sight_is_proved_by_a_number(images: bool, script: Any, sees: bool) -> None:
-    """A model that names the number in a picture sees; a model that guesses, or whose server refuses pictures, does not."""
+    """A model that names the number in a picture sees; a guess and a refusal show that it does not."""
     with ModelServer(images=images) as server:
         server.on(ROLE, script)
         (found,) = await probe_chat_models(configured(server))

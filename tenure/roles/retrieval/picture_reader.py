@@ -100,5 +100,4 @@ ROLE = PostprocessedRole(
     PictureReading,
     needs_model=has_picture,
     list_pictures=list_pictures,
-    reads_evidence=False,
 )
