@@ -54,6 +54,7 @@ from tenure.contracts.knowledge.memory import (
 from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import Experience, ExperienceRequest
+from tenure.contracts.research.pictures import PictureRef, PicturesRequest, StorePicturesRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.contracts.result.ask import ResultTextsRequest, get_change_corpus
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
@@ -159,6 +160,19 @@ class KnowledgeActivities:
         """Add passages to the dossier of a report."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.retrieval.extend_dossier(request)
+
+    @activity.defn
+    def find_pictures(self, request: PicturesRequest) -> tuple[PictureRef, ...]:
+        """Return the pictures of documents that passages contain or name."""
+        with translate_errors(), HeartbeatThread():
+            passages = load_existing_passages(self._knowledge, request.passages)
+            return self._knowledge.pictures.find_pictures(passages, request.question, request.limit)
+
+    @activity.defn
+    def store_picture_readings(self, request: StorePicturesRequest) -> tuple[PassageRef, ...]:
+        """Store readings of pictures so that they can be cited."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.pictures.store_readings(request)
 
     @activity.defn
     def find_contradictions(self, refs: tuple[PassageRef, ...]) -> tuple[Contradiction, ...]:

@@ -35,7 +35,7 @@ class ReportActivities:
             web = self._knowledge.corpora.load_web_account(draft.web_corpus) if draft.web_corpus else None
             sources = self._knowledge.corpora.load_sources(list_cited_sources(draft))
             files = read_texts(record.uri for record in sources.values())
-            return assemble_result(draft, sources, web, files)
+            return assemble_result(draft, sources, web, files, self._knowledge.pictures.draw_readings(sources.values()))
 
     @activity.defn
     def compare_reports(self, request: ComparisonRequest) -> ReportChanges:

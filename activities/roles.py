@@ -18,9 +18,11 @@ from tenure.algorithms.injection.taint import (
 )
 from tenure.contracts.base import SourceId
 from tenure.contracts.messages import Tier
+from tenure.contracts.research.pictures import ShownPicture
 from tenure.contracts.run.budget import BUDGET_USED_UP
 from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 from tenure.models.chat import ChatModel, ModelCall
+from tenure.models.errors import NO_IMAGES
 from tenure.role_executor import RoleAnswer, execute_role
 from tenure.roles.base import BaseRole, Evidence, I, O, R, RoleInput
 
@@ -63,7 +65,9 @@ class RoleActivities:
         with translate_errors():
             async with track_model_call(role.preview) as in_flight:
                 passages = await asyncio.to_thread(load_existing_passages, self._knowledge, request.evidence)
-                retrieved = Evidence(passages, self._knowledge.encoder.encode, language=request.language)
+                pictures = await asyncio.to_thread(self._load_pictures, role, request)
+                encode = self._knowledge.encoder.encode
+                retrieved = Evidence(passages, encode, language=request.language, pictures=pictures)
                 evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
                 is_offline = request.by_rule or role.name in self._offline
                 asks = not is_offline and (role.needs_model is None or role.needs_model(request.input, evidence))
@@ -79,11 +83,20 @@ class RoleActivities:
                         asyncio.to_thread(_find_exposure, request.input, evidence),
                     )
                 output = await asyncio.to_thread(role.build_reply, request.input, answered.output, evidence)
+        if role.list_pictures and answered.fallback_reason == NO_IMAGES:
+            answered = replace(answered, fallback_reason=None)  # the run names the pictures that were not read
         if not answered.prompt:
             exposure = _UNEXPOSED
         if exposure.exposed or has_tainted_claim(request.input):
             output = mark_claims(output)
         return _build_reply(role, output, answered, exposure)
+
+    def _load_pictures(self, role: BaseRole[I, O, R], request: RoleRequest[I]) -> tuple[ShownPicture, ...]:
+        """Return the pictures that a model is shown, as far as their files are unchanged."""
+        if role.list_pictures is None or self._chat is None or request.by_rule or request.budget_exhausted:
+            return ()
+        pictures = map(self._knowledge.pictures.load_picture, role.list_pictures(request.input))
+        return tuple(picture for picture in pictures if picture)
 
     async def _answer(
         self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, in_flight: ModelCall

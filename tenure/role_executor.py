@@ -302,7 +302,7 @@ def _hash_request(request: ChatRequest, answers: AnswerStore) -> str:
     """Return the hash of everything that determines an answer: prompt, schema, model and parameters."""
     content = [
         *(request.role, answers.identify(request.role, request.tier), request.schema),
-        *(message.model_dump() for message in request.messages),
+        *(message.model_dump(exclude_defaults=True) for message in request.messages),
     ]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

@@ -100,6 +100,8 @@ def test_every_queue_serves_its_activities() -> None:
             *("search_passages", "group_passages", "recall_findings", "analyze_candidates"),
             *("read_pages", "read_page_text", "manage_corpora", "query_tables", "store_computation", "find_relations"),
             "store_result_texts",
+            "find_pictures",
+            "store_picture_readings",
             *("build_excerpts", "calculate", "find_term", "cite_claim", "compare_sources", "extend_dossier"),
             *("store_memories", "search_memories", "forget_memories", "list_memories", "write_memory"),
             *("recall_experience", "embed_for_question", "find_contradictions"),

@@ -34,7 +34,7 @@ from PIL import Image, ImageFilter
 
 from tenure.report.citation_numbering import MIN_WORD_CONFIDENCE
 from tenure.sources.parsers import recognition
-from tenure.sources.parsers.formats.picture import load_pixels
+from tenure.sources.parsers.pictures.pixels import load_pixels
 
 PICTURES = (".png", ".jpg", ".tif")
 _LOOKALIKES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "¬": "-"})

@@ -13,3 +13,5 @@ class Message(Contract):
 
     role: Literal["system", "user", "assistant"]
     content: str
+    images: tuple[str, ...] = ()
+    """Pictures that belong to it, as data addresses."""

@@ -25,6 +25,8 @@ class ChatProbe(ModelProbe):
     """Enforcement of schemas by the server: strictly, as any JSON, or only through the prompt."""
     streams: bool = False
     first_token_seconds: float | None = None
+    sees_pictures: bool | None = None
+    """Whether it has read a number in a picture; None if it was not asked."""
     context_tokens: int | None = None
     """Size of the context window in tokens; None if the server does not report it."""
 

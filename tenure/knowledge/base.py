@@ -16,6 +16,7 @@ from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.memory.memories import Memories
 from tenure.knowledge.pages.cache import PageCache
 from tenure.knowledge.patches import StoredPatches
+from tenure.knowledge.pictures import Pictures
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.search.reranking import Reranker
 from tenure.knowledge.search.retrieval import Retrieval
@@ -61,6 +62,7 @@ class KnowledgeBase:
         self.graph = KnowledgeGraph(store, embedding.dimensions)
         self.results = StoredResults(store, embedding, cache, encode, settings.chunk_tokens)
         self.tables = TableQueries(store, embedding, cache, encode, self.results, settings, readable_files)
+        self.pictures = Pictures(self.corpora, self.results, encode)
         self.memories = Memories(store, embedding, encode, settings.memory_policy)
         self.pages = PageCache(store)
         self.runs = ArchivedRuns(store)

@@ -12,10 +12,12 @@ from tenure.contracts.evidence.corpora import (
     IngestRequest,
     QuestionEmbedRequest,
 )
+from tenure.contracts.evidence.figures import Figure
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.recognition import PagePlace
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebReport, WebScope
 from tenure.contracts.research.fork import ForkReply, ForkRequest
+from tenure.contracts.research.pictures import parse_picture_uri
 from tenure.knowledge.embeddings.backfill import EmbeddingBackfill
 from tenure.knowledge.embeddings.background import BackgroundModel
 from tenure.knowledge.embeddings.cache import EmbeddingCache
@@ -124,12 +126,33 @@ class Corpora:
             (start - first) / max(1, last - first),
             tuple(word for word in source.find_words(start, end) if word.page in (0, page)),
         )
-        task = PictureTask(source.uri, source.content_hash, source.size, place)
+        return self._draw(PictureTask(source.uri, source.content_hash, source.size, place))
+
+    def draw_figure(self, source: SourceRecord, figure: Figure, side: int, check: str = "") -> bytes:
+        """Return a JPEG image of a figure of a source, with a number below it unless that is empty.
+
+        Raises:
+            Unreadable: the file has changed, cannot be opened, or has no such picture.
+        """
+        return self._draw(PictureTask(source.uri, source.content_hash, source.size, figure, side, check))
+
+    def _draw(self, task: PictureTask) -> bytes:
         (outcome,) = self._page_readers.read_all([task], lambda: None)
         if isinstance(outcome, UnreadableFile):
             raise Unreadable(outcome.reason)
         assert isinstance(outcome, DrawnPage)
         return outcome.image
+
+    def draw_reading(self, reading: SourceRecord, side: int) -> bytes:
+        """Return the picture that a model has read as a JPEG image.
+
+        Raises:
+            Unreadable: its document is no longer stored, or its file has changed.
+        """
+        document = catalogue.find_document(self._store, parse_picture_uri(reading.uri))
+        if document is None or not reading.figures:
+            raise Unreadable("is no longer stored")
+        return self.draw_figure(document, reading.figures[0], side)
 
     def read_page_text(self, url: str) -> Document:
         """Return the text of a page in the page cache, which becomes no source.

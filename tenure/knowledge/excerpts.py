@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
 from tenure.contracts.evidence.places import is_archive
+from tenure.contracts.research.pictures import is_picture_reading
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.registry import find_format
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from tenure.knowledge.store.catalogue import SourceRecord
 _DRAWN = ("parse_pdf", "parse_picture")
 """Parsers of the files whose pages can be drawn."""
+_PICTURE_SIDE = 1000
+"""Pixels of the longer side of a picture that a model has read."""
 MAX_TEXT_CHARS = 700  # A chunk of 200 tokens has about as many.
 
 MAX_RANGE_CHARS = 4_000
@@ -63,6 +66,11 @@ def _cut(corpora: "Corpora", part: TextRange) -> list[StoredPassage]:
 
 def _draw(corpora: "Corpora", source: "SourceRecord", start: int, end: int) -> tuple[bytes, str]:
     """Return the picture of the page of a quote, or the reason for a missing one; neither for a file without pages."""
+    if is_picture_reading(source.uri):
+        try:
+            return corpora.draw_reading(source, _PICTURE_SIDE), ""
+        except Unreadable as error:
+            return b"", error.reason
     path = PurePath(source.uri)
     format = find_format(path.suffix.lower())
     if format is None or format.parser not in _DRAWN or "://" in source.uri:

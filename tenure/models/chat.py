@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from tenure.algorithms.control.budget import estimate_tokens
+from tenure.algorithms.control.budget import IMAGE_TOKENS, estimate_tokens
 from tenure.contracts.messages import Message, Tier
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.role_calls import ModelAnswer
@@ -51,7 +51,13 @@ class ChatRequest:
     def prompt_tokens(self) -> int:
         """Estimated tokens of the prompt, including the schema."""
         schema = json.dumps(self.schema) if self.schema else ""
-        return sum(estimate_tokens(text) for text in (schema, *(message.content for message in self.messages)))
+        text = sum(estimate_tokens(text) for text in (schema, *(message.content for message in self.messages)))
+        return text + IMAGE_TOKENS * sum(len(message.images) for message in self.messages)
+
+    @property
+    def has_images(self) -> bool:
+        """Whether the model is shown pictures."""
+        return any(message.images for message in self.messages)
 
 
 class PartialAnswer(NamedTuple):

@@ -51,6 +51,7 @@ class ContextOverflow(ModelError):
 EMPTY_ANSWER = "answer without content"
 """Reason of an unusable answer that may have content when the model is asked again."""
 
+NO_IMAGES = "the model takes no pictures"
 CUT_OFF = "answer cut off at the length limit"
 """Reason of an answer that ends in the middle or before its first token."""
 

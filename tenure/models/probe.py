@@ -5,6 +5,9 @@ command.
 """
 
 import asyncio
+import base64
+import io
+import secrets
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from tenure.contracts.messages import Message
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
 from tenure.models.chat import ChatRequest, ModelCall
-from tenure.models.errors import CUT_OFF, EmbeddingError, ModelError, TransportError, UnusableAnswer
+from tenure.models.errors import CUT_OFF, NO_IMAGES, EmbeddingError, ModelError, TransportError, UnusableAnswer
 from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
 from tenure.models.openai.backend import OpenAIBackend
 from tenure.models.openai.endpoint import NO_KEY, validate_base_url, validate_key
@@ -141,15 +144,29 @@ async def _probe_chat_model(chat: OpenAIBackend, route: ModelRoute, size: int | 
         return probe.model_copy(update={"answered": True, "seconds": seconds, "problem": problem})
     except ModelError as error:
         return probe.model_copy(update={"problem": _add_advice(error, route)})
+    seconds = time.perf_counter() - started
     return probe.model_copy(
         update={
             "answered": True,
-            "seconds": time.perf_counter() - started,
+            "seconds": seconds,
+            "sees_pictures": await _sees_pictures(chat, route),
             "structured_output": chat.get_capabilities(route.role, route.tier).output_mode,
             "streams": completion.first_token_seconds is not None,
             "first_token_seconds": completion.first_token_seconds,
         }
     )
+
+
+async def _sees_pictures(chat: OpenAIBackend, route: ModelRoute) -> bool | None:
+    """Return whether a model reads the number in a picture; None if that cannot be tried now."""
+    number = str(1000 + secrets.randbelow(9000))
+    try:
+        completion = await chat.complete(_build_request(route, number), ModelCall())
+    except UnusableAnswer as unusable:
+        return False if unusable.reason == NO_IMAGES else None
+    except ModelError:
+        return None
+    return number in completion.text
 
 
 def _add_advice(error: ModelError, route: ModelRoute) -> str:
@@ -161,8 +178,14 @@ def _add_advice(error: ModelError, route: ModelRoute) -> str:
     return f"{error}; check {get_environment_variable('openai_base_url') if unreachable else route.resolve_setting()}"
 
 
-def _build_request(route: ModelRoute) -> ChatRequest:
-    prompt = Message(role="user", content="Say the word hello, as a JSON object with the one field `word`.")
+def _build_request(route: ModelRoute, number: str = "") -> ChatRequest:
+    """Return a request for a greeting, or for a number that only a picture shows."""
+    word = "number in the picture" if number else "word hello"
+    prompt = Message(
+        role="user",
+        content=f"Say the {word}, as a JSON object with the one field `word`.",
+        images=(_draw_number(number),) if number else (),
+    )
     return ChatRequest(
         route.role,
         route.tier,
@@ -171,6 +194,17 @@ def _build_request(route: ModelRoute) -> ChatRequest:
         streamed=True,
         max_output=MAX_OUTPUT_TOKENS,
     )
+
+
+def _draw_number(number: str) -> str:
+    """Return a picture of a number as a data address."""
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", (320, 160), "white")
+    ImageDraw.Draw(image).text((60, 40), number, fill="black", font_size=72)
+    content = io.BytesIO()
+    image.save(content, "JPEG", quality=90, comment=number)
+    return f"data:image/jpeg;base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
 def _find_context_size(model: str, models: Sequence[_ListedModel]) -> int | None:

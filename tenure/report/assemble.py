@@ -46,6 +46,7 @@ def assemble_result(
     sources: Mapping[SourceId, ReportSource],
     web: WebReport | None = None,
     files: Mapping[str, str] = MappingProxyType({}),
+    pictures: Mapping[SourceId, str] = MappingProxyType({}),
 ) -> Result:
     """Number the sources of a draft, check every quote and render the sections as Markdown.
 
@@ -54,12 +55,13 @@ def assemble_result(
         sources: the stored sources it cites, by id.
         web: the pages read on the web, or None.
         files: texts of the files on disk, by path, as far as they are readable.
+        pictures: JPEG images in Base64 of the sources that a model has read from pictures.
 
     Returns:
         The result document. A citation that does not match its source is removed with a note, as is a section without
         text. A finished run without any citation left has the status `no_evidence`.
     """
-    numbering = CitationNumbering(sources, _compute_context_length(draft), draft.numbered_sources, files)
+    numbering = CitationNumbering(sources, _compute_context_length(draft), draft.numbered_sources, files, pictures)
     short_answer = numbering.number_claims(_wrap_claim(draft.short_answer), "Short answer")
     abstract_claims = numbering.number_claims(draft.abstract, "Abstract")
     comparison = numbering.number_claims(draft.synthesis.comparison, COMPARISON)

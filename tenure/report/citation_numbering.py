@@ -18,6 +18,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimBlockKind, ClaimText, Draft
 from tenure.contracts.evidence.recognition import RecognizedWord
+from tenure.contracts.research.pictures import is_picture_reading
 from tenure.contracts.result.result import (
     BlockStart,
     ResultCitation,
@@ -98,10 +99,11 @@ class CitationNumbering:
         context: int = 200,
         numbered: Sequence[SourceId] = (),
         files: Mapping[str, str] = MappingProxyType({}),
+        pictures: Mapping[SourceId, str] = MappingProxyType({}),
     ) -> None:
         """Number `sources` after those `numbered` before; keep `context` characters on each side of a quote."""
         self._files = {uri: FileText(text) for uri, text in files.items()}
-        self._sources = sources
+        self._sources, self._pictures = sources, pictures
         self._context = context
         self._numbers = {source: n for n, source in enumerate(dict.fromkeys(numbered), 1)}
         self._cited: set[SourceId] = set()
@@ -253,6 +255,7 @@ class CitationNumbering:
             row=cells.row if cells else None,
             columns=cells.columns if cells else (),
             quote=citation.quote,
+            from_picture=is_picture_reading(source.uri),
             recognized=bool(words),
             doubtful=tuple(text[w.start : w.end] for w in words if w.confidence < MIN_WORD_CONFIDENCE),
             before=_last_words(text[: citation.start], self._context),
@@ -272,6 +275,8 @@ class CitationNumbering:
             version=find_version(record.uri),
             retired=record.is_retired,
             accessed=record.accessed,
+            from_picture=is_picture_reading(record.uri),
+            picture=self._pictures.get(source, ""),
             derived=record.derived,
         )
 

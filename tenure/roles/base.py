@@ -26,6 +26,7 @@ from tenure.algorithms.injection.taint import has_instructions
 from tenure.algorithms.retrieval.document_versions import find_version
 from tenure.algorithms.text.passage import Encoder, Passage, Vectors
 from tenure.contracts.messages import Message, Tier
+from tenure.contracts.research.pictures import PictureRef, ShownPicture, is_picture_reading
 from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 
 
@@ -60,6 +61,8 @@ class Evidence:
     """Sentence encoder for the fallback."""
     language: str = ""
     """Language that people want to read; empty for the language of the question."""
+    pictures: tuple[ShownPicture, ...] = ()
+    """Pictures of documents."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape (n, d); an empty (0, 0) array for no text."""
@@ -111,6 +114,8 @@ class BaseRole(ABC, Generic[I, O, R]):
 
     If it does not, the fallback decides, and the report does not mention that.
     """
+    list_pictures: Callable[[I], tuple[PictureRef, ...]] | None = field(default=None, kw_only=True)
+    """Return the pictures that the model is shown; None for a role that needs none."""
     reads_evidence: bool = field(default=True, kw_only=True)
     """Whether its fallback reads passages or vectors; otherwise workflows decide by it without an activity."""
 
@@ -196,7 +201,7 @@ _TEMPLATE_MARKERS = re.compile(
 """Delimiters of chat templates, which some model servers accept inside a message."""
 # Tags of our prompts in a text that is read: "</passage>", "< Document title=…>", but not "<b>".
 _MARKERS = re.compile(
-    r"[<\uff1c\u2039]\s*/?\s*(passage|document|evidence|draft|specification|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
+    r"[<\uff1c\u2039]\s*/?\s*(caption|passage|document|evidence|draft|specification|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
     r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|tasks?|outline|latent_topics|open_points|sub_questions?|earlier_questions|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
     re.IGNORECASE,
 )
@@ -343,7 +348,8 @@ def _render_title(title: str) -> str:
 
 
 def _render_state(passage: Passage) -> str:
-    return ' retired="yes"' if passage.is_retired else ""
+    origin = ' read="from a picture by a model"' if is_picture_reading(passage.uri) else ""
+    return origin + (' retired="yes"' if passage.is_retired else "")
 
 
 def _render_warning(passage: Passage) -> str:

@@ -67,6 +67,8 @@ class ChatModelSettings(ModelServerSettings, HomeSettings):
     """TOML file with the prices of the models; empty for `prices.toml` in the home, if it exists."""
     model_api: Literal["chat", "responses"] = "chat"
     """API of the model server: Chat Completions, which all servers offer, or OpenAI's Responses in background mode."""
+    model_images: bool = True
+    """Whether pictures of documents are shown to the chat model; a model without sight is recognized."""
     model_calls_per_second: float = Field(default=20.0, gt=0)
     """Maximum rate of model calls per second of the whole task queue, enforced by the Temporal server."""
     model_concurrency: int = Field(default=16, ge=1, le=1000)

@@ -1,5 +1,6 @@
 """Read role, prompt and limits from a request of either protocol."""
 
+import base64
 import json
 import re
 import time
@@ -73,6 +74,19 @@ def read_schema(request: Json) -> tuple[str, Json]:
     return find_text_role("\n".join(texts)), {}
 
 
+def list_images(request: Json) -> list[bytes]:
+    """Return the pictures of a prompt, in the form of either protocol."""
+    parts = [
+        part
+        for message in read_messages(request)
+        if isinstance(message.get("content"), list)
+        for part in message["content"]
+    ]
+    addresses = [part["image_url"] for part in parts if part.get("type") in ("image_url", "input_image")]
+    urls = [address["url"] if isinstance(address, dict) else address for address in addresses]
+    return [base64.b64decode(url.partition(",")[2]) for url in urls]
+
+
 def truncate_answer(text: str, request: Json) -> tuple[str, str]:
     """Return the answer within the limit of its request, and its finish reason."""
     caps = [request.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens")]
@@ -90,6 +104,13 @@ def count_tokens(text: str) -> int:
 def count_message_tokens(request: Json) -> list[int]:
     """Count the tokens of each message of a prompt; texts to embed are not messages."""
     return [
-        count_tokens(str(message.get("content", ""))) if isinstance(message, dict) else 0
+        _count_content(message.get("content", "")) if isinstance(message, dict) else 0
         for message in read_messages(request)
     ]
+
+
+def _count_content(content: Any) -> int:
+    """Count the tokens of a text, or of parts, of which each picture takes as many as OpenAI's smallest one."""
+    if not isinstance(content, list):
+        return count_tokens(str(content))
+    return sum(count_tokens(part["text"]) if "text" in part else 85 for part in content)

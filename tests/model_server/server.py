@@ -23,6 +23,7 @@ from tests.model_server.request import (
     Request,
     count_message_tokens,
     count_tokens,
+    list_images,
     read_format,
     read_functions,
     read_messages,
@@ -72,6 +73,7 @@ class ModelServer:
         responses_api: bool = True,
         background: bool = True,
         tools: bool = True,
+        images: bool = True,
         prompt_cache: bool = False,
         key: str | None = None,
         context_tokens: int | None = None,
@@ -95,6 +97,8 @@ class ModelServer:
         """Whether the server has a Responses API."""
         self.background = background
         """Whether `background` is supported."""
+        self.images = images
+        """Whether pictures in messages are supported."""
         self.tools = tools
         """Whether `tools` are supported."""
         """Whether a model can be forced to call one of them."""
@@ -323,6 +327,8 @@ class ModelServer:
             yield _error(said, "unsupported_parameter", "max_completion_tokens")
         if "background" in body and not self.background:
             yield _error("Unknown parameter: 'background'.", "unknown_parameter", "background")
+        if not self.images and list_images(body):
+            yield _error(f"{body['model']} is not a multimodal model")
         if body.get("tools") and not self.tools:
             yield _error(f"{body['model']} does not support tools")
         if body.get("background") and body.get("store") is False:

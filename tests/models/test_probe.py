@@ -1,5 +1,6 @@
 """Tests of the probes of configured models, over real HTTP."""
 
+import io
 import json
 import os
 import subprocess
@@ -8,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from pydantic import SecretStr
 
 from tenure.models.probe import MAX_OUTPUT_TOKENS, ROLE, probe_chat_models, probe_embedding_model, probe_rerank_model
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
+from tests.model_server.request import list_images
+from tests.support.schema_instance import Json
 from tests.support.tiers import slow
 
 KEY = "sk-verysecret123"
@@ -40,7 +44,7 @@ async def test_every_model_is_probed_once() -> None:
         ("small", "TENURE_FAST_MODEL", None),
         ("own", "TENURE_ROLES__ROUTER__MODEL", 8_000),
     ]
-    assert [billed.model for billed in server.billed] == ["large", "small", "own"]
+    assert [billed.model for billed in server.billed] == [name for name in ("large", "small", "own") for _ in range(2)]
     assert all(trial.answered and not trial.problem and trial.seconds for trial in found)
     assert max(server.tokens) < 400
 
@@ -50,8 +54,28 @@ async def test_the_answer_of_a_probe_is_limited() -> None:
     with ModelServer() as server:
         await probe_chat_models(configured(server))
 
-    (asked,) = server.requests_of(ROLE)
-    assert MAX_OUTPUT_TOKENS in (asked.json.get("max_completion_tokens"), asked.json.get("max_tokens"))
+    for asked in server.requests_of(ROLE):
+        assert MAX_OUTPUT_TOKENS in (asked.json.get("max_completion_tokens"), asked.json.get("max_tokens"))
+
+
+def _read_number(request: Json) -> str | Json:
+    """Answer a probe as a model that sees: by the comment of the picture."""
+    images = list_images(request)
+    return {"word": Image.open(io.BytesIO(images[0])).info["comment"].decode() if images else "hello"}
+
+
+@pytest.mark.parametrize(
+    ("images", "script", "sees"),
+    [(True, _read_number, True), (True, {"word": "1"}, False), (False, _read_number, False)],
+)
+async def test_sight_is_proved_by_a_number(images: bool, script: Any, sees: bool) -> None:
+    """A model that names the number in a picture sees; a guess and a refusal show that it does not."""
+    with ModelServer(images=images) as server:
+        server.on(ROLE, script)
+        (found,) = await probe_chat_models(configured(server))
+
+    assert found.sees_pictures is sees
+    assert found.answered and not found.problem
 
 
 @pytest.mark.parametrize(

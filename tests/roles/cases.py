@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.computing import FailedProgram
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
 from tenure.contracts.evidence.react import ReactStep, Transcript
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
+from tenure.contracts.research.pictures import PictureRef
 from tenure.contracts.research.report import ReportPart, ReportText, Topic
 from tenure.contracts.research.spiral import ExecutedQuery, LatentTopic
 from tenure.contracts.research.tools import McpResource, McpTool
@@ -40,7 +42,7 @@ from tenure.roles.research import (
     tool_selector,
     topic_namer,
 )
-from tenure.roles.retrieval import reranker, sql_writer, stance_judge
+from tenure.roles.retrieval import picture_reader, reranker, sql_writer, stance_judge
 from tenure.roles.writing import answerer, report_reviewer, report_writer
 from tests.support.passages import held, passage
 from tests.support.worlds import encode
@@ -392,6 +394,14 @@ CASES: dict[str, Case] = {
                     answerer.ConversationExchange(question="What is bread made of?", answer=MADE),
                     answerer.ConversationExchange(question="Who sells it?", answer=""),
                 ),
+            ),
+        ),
+        Case(
+            picture_reader.ROLE,
+            picture_reader.PictureReaderInput(
+                picture=PictureRef(
+                    source=SourceId("s1"), number=0, title="Bread", label="Figure 2", caption="Figure 2: Rise of dough."
+                )
             ),
         ),
         Case(

@@ -344,7 +344,10 @@ async def test_a_role_that_answers_in_text_is_asked_for_no_format(kind: type[Ope
 
     assert (answer.output.lines, answer.fallback_reason, answer.model_calls) == (("rye", "wheat"), None, 1)
     (sent,) = (request.json for request in server.requests)
-    messages = [message.model_dump() for message in ask_for_lines(JudgeInput(question="Which?"), evidence())]
+    messages = [
+        message.model_dump(exclude_defaults=True)
+        for message in ask_for_lines(JudgeInput(question="Which?"), evidence())
+    ]
     assert (sent.get("messages") or sent.get("input")) == messages
     assert not {"response_format", "text", "tools", "tool_choice"} & sent.keys() and "schema" not in str(sent).lower()
     assert MAX_ANSWER_TOKENS in sent.values()

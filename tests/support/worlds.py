@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -42,6 +42,7 @@ from tenure.contracts.research.cycle import Finding
 from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
+from tenure.contracts.research.pictures import PictureRef, ShownPicture, StorePicturesRequest, make_picture_uri
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage
 from tenure.contracts.research.tools import LookupReply, LookupRequest, TermMatch
 from tenure.contracts.result.ask import ResultText
@@ -142,12 +143,15 @@ class MemoryKnowledge:
     inherited: InheritReply = field(default_factory=InheritReply)
     """Passages of related runs."""
 
+    known_pictures: tuple[PictureRef, ...] = ()
+    """Pictures that every passage contains."""
+
     @property
     def _part(self) -> Self:
         """Every part of the knowledge base: this one object plays them all."""
         return self
 
-    corpora = retrieval = graph = tables = results = encoder = maintenance = _part
+    corpora = retrieval = graph = tables = results = encoder = maintenance = pictures = _part
 
     def _passages(self) -> list[Passage]:
         found: list[Passage] = []
@@ -337,6 +341,29 @@ class MemoryKnowledge:
         self.documents = self.documents | {uri: Source(uri, document.title, document.text, derived=True)}
         chunk = f"{uri}:0"
         return (PassageRef(chunk=ChunkId(chunk), source=SourceId(uri), score=1.0, relevance=0.5),)
+
+    def find_pictures(self, passages: Sequence[Passage], question: str, limit: int) -> tuple[PictureRef, ...]:
+        return self.known_pictures[:limit]
+
+    def load_picture(self, picture: PictureRef) -> ShownPicture:
+        """Show the same picture for all, with a number of its own."""
+        return ShownPicture("data:image/jpeg;base64,/9j/", f"{1000 + picture.number}")
+
+    def store_readings(self, request: StorePicturesRequest) -> tuple[PassageRef, ...]:
+        """Take the descriptions among the documents."""
+        return tuple(
+            ref
+            for entry in request.read
+            for ref in self.store_result(
+                request.corpora[0],
+                make_picture_uri(entry.picture.source, entry.picture.number),
+                Document(title=entry.picture.name, text=entry.reading.description, kind="prose"),
+                request.question,
+            )
+        )
+
+    def draw_readings(self, sources: Iterable[Source]) -> dict[SourceId, str]:
+        return {}
 
     def store_texts(self, corpus: str, texts: Mapping[str, ResultText], about: str) -> tuple[PassageRef, ...]:
         """Take texts among the documents."""

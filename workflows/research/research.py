@@ -13,6 +13,7 @@ from workflows.research.report_phases.dossier import open_dossier
 from workflows.research.report_phases.finalize import finalize
 from workflows.research.report_phases.gather import gather
 from workflows.research.report_phases.outline import outline
+from workflows.research.report_phases.pictures import read_pictures
 from workflows.research.report_phases.reason import reason
 from workflows.research.report_phases.report_context import ReportContext
 from workflows.research.report_phases.review import compare_sources, reflect
@@ -56,6 +57,7 @@ class ResearchWorkflow(PartialResultWorkflow):
         if self.failure:
             return
         await open_dossier(context)
+        await context.try_step(read_pictures(context), None, "Pictures of documents were not read")
         await reason(context)
         await self._write_and_revise()
         await compare_sources(context)

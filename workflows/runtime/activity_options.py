@@ -100,6 +100,8 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             KnowledgeActivities.find_relations,
             KnowledgeActivities.store_computation,
             KnowledgeActivities.store_result_texts,
+            KnowledgeActivities.find_pictures,
+            KnowledgeActivities.store_picture_readings,
             ToolActivities.calculate,
             ToolActivities.cite_claim,
             ToolActivities.find_term,

@@ -56,12 +56,13 @@ class ModelClient(ActivityClient):
             return role.build_reply(input, role.fallback(input, Evidence()), Evidence())
         limits = self._workflow.apply_budget_revision(self._limits)
         prompt = input.model_dump_json() if limits.has_model_budget else ""
+        images = len(role.list_pictures(input)) if role.list_pictures else 0
 
         def call_budget(answers: int) -> CallBudget:
-            return budget.compute_call_budget(limits, prompt, len(evidence), answers)
+            return budget.compute_call_budget(limits, prompt, len(evidence), answers, images)
 
         expected = (
-            budget.compute_expected_amounts(budget.count_shown_bytes(input.model_dump()), len(evidence))
+            budget.compute_expected_amounts(budget.count_shown_bytes(input.model_dump()), len(evidence), images)
             if limits.has_model_budget
             else BudgetAmounts()
         )

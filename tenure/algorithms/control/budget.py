@@ -23,6 +23,9 @@ TOKENS_PER_PRICE = 1_000_000
 PASSAGE_TOKENS = 400
 """Tokens of a passage in a prompt, markup included; chunks have 200 to 250 tokens of the embedding model."""
 
+IMAGE_TOKENS = 1_600
+"""Tokens of a picture in a prompt: OpenAI counts 765 to 1,105 for a picture of 1,200 × 900 pixels, Qwen2.5-VL 1,376."""
+
 PROMPT_TOKENS = 2_000
 """Tokens of a role's instructions and output schema."""
 
@@ -57,9 +60,9 @@ def compute_cost(price: Price, tokens_in: int, tokens_out: int, tokens_cached: i
     return (fresh * price.input + tokens_cached * cached + tokens_out * price.output) / TOKENS_PER_PRICE
 
 
-def compute_call_budget(limits: RunLimits, prompt: str, passages: int, answers: int) -> CallBudget:
-    """Return the maximum usage of a call with a number of passages in its prompt, and of answers with its retries."""
-    tokens_in = estimate_tokens(prompt) + passages * PASSAGE_TOKENS + PROMPT_TOKENS
+def compute_call_budget(limits: RunLimits, prompt: str, passages: int, answers: int, images: int = 0) -> CallBudget:
+    """Return the maximum usage of a call with passages and pictures in its prompt, and of answers with its retries."""
+    tokens_in = estimate_tokens(prompt) + passages * PASSAGE_TOKENS + images * IMAGE_TOKENS + PROMPT_TOKENS
     return CallBudget(
         calls=answers,
         tokens_in=answers * tokens_in + (answers - 1) * limits.max_call_output,  # a re-ask shows the answer before it
@@ -83,9 +86,9 @@ def count_shown_bytes(value: Any) -> int:
     return sum(map(count_shown_bytes, value)) if isinstance(value, list | tuple) else 0
 
 
-def compute_expected_amounts(shown_bytes: int, passages: int) -> BudgetAmounts:
-    """Return the amounts that a call is expected to use, by the bytes of the role's input and its passages."""
-    written = shown_bytes // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS
+def compute_expected_amounts(shown_bytes: int, passages: int, images: int = 0) -> BudgetAmounts:
+    """Return the amounts that a call is expected to use, by the bytes of the role's input, passages and pictures."""
+    written = shown_bytes // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS + images * IMAGE_TOKENS
     tokens = written + EXPECTED_INSTRUCTION_TOKENS + EXPECTED_ANSWER_TOKENS
     return BudgetAmounts(tokens=tokens, calls=1)
 

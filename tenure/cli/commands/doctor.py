@@ -290,7 +290,8 @@ def _check_chat_model(tried: ChatProbe) -> Check:
         streams += f" (first token after {tried.first_token_seconds:.1f} s)"
     size = "not told" if tried.context_tokens is None else f"{tried.context_tokens:,} tokens"
     structure = _STRUCTURED[tried.structured_output or "text"]
-    result = f"{tried.model}: answered in {tried.seconds:.1f} s, {structure}, {streams}, context {size}"
+    sight = "" if tried.sees_pictures is None else ", sees pictures" if tried.sees_pictures else ", sees no pictures"
+    result = f"{tried.model}: answered in {tried.seconds:.1f} s, {structure}, {streams}, context {size}{sight}"
     return Check("chat model", "ok", result, _list_figures(tried))
 
 

@@ -224,7 +224,8 @@ class StoredPassage(Contract):
     page: int | None = None
     """Page on which it starts, from 1; None for a source without pages."""
     picture: str = ""
-    """Page with the text marked, a WebP image in Base64; empty unless requested, or with a reason in `no_picture`."""
+    """Page with the text marked, or picture that a model has read, in Base64; empty unless requested, or with a reason
+    in `no_picture`."""
     no_picture: str = ""
     """Reason for a requested picture that could not be drawn, which completes the sentence "the file …"."""
 

@@ -48,6 +48,10 @@ class SourceEntry(Contract):
     """Time of reading, ISO 8601 in UTC."""
     suspicious: bool = False
     """Whether it contains instructions to language models (prompt injection)."""
+    from_picture: bool = False
+    """Whether a model has read it from a picture of a document."""
+    picture: str = ""
+    """JPEG image of the picture in Base64; empty for other sources, and if it could not be drawn."""
     derived: bool = False
     """Whether no document contains it: the run computed it (a calculation, a query, a program or a tool's answer), or
     it is the memory of a person's statement."""
@@ -78,6 +82,8 @@ class ResultCitation(Contract):
     """Names of the columns of the quoted cells."""
     quote: str
     """Quoted text."""
+    from_picture: bool = False
+    """Whether a model has read it from a picture."""
     recognized: bool = False
     """Whether it was recognized in a picture, which may have changed letters."""
     doubtful: tuple[str, ...] = ()

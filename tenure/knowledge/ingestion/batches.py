@@ -150,6 +150,7 @@ class WriteBatch:
                 "pages": file.document.pages or None,
                 "places": [place._asdict() for place in file.document.places] or None,
                 "words": [word._asdict() for word in file.document.words] or None,
+                "figures": [figure._asdict() for figure in file.document.figures] or None,
             }
             for file in files
         ]

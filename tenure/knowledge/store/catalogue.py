@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusStats, TableStats
+from tenure.contracts.evidence.figures import Figure
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.places import DocumentPlace
 from tenure.contracts.evidence.recognition import RecognizedWord
@@ -60,6 +61,8 @@ class SourceRecord:
     """Other parts in reading order."""
     words: Sequence[RecognizedWord] = ()
     """Recognized words in reading order; empty for a source that is text."""
+    figures: Sequence[Figure] = ()
+    """Pictures in the document, in reading order."""
     derived: bool = False
     """Whether a run created the source: output of a program, a query or a tool."""
     content_hash: str = ""
@@ -230,10 +233,17 @@ def load_text(store: Store, corpus: str, uri: str) -> str:
     return "".join(store.read_rows(SOURCES, ["text"], where, limit=1)["text"].to_pylist())
 
 
+def find_document(store: Store, uri: str) -> SourceRecord | None:
+    """Return the source with a path that is no result of a run, or None if it was deleted."""
+    rows = store.read_rows(SOURCES, ["id", "corpus"], f"uri = {quote_literal(uri)}").to_pylist()
+    ids = [SourceId(row["id"]) for row in rows if not is_results_corpus(row["corpus"])]
+    return next(iter(load_sources(store, ids).values()), None)
+
+
 def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
     """Return the sources with these ids, without those that are deleted."""
     texts = ("id", "uri", "title", "author", "published", "fetched_at", "kind", "content_hash", "text", "corpus")
-    columns = [*texts, "size", "retired", "pages", "places", "words"]
+    columns = [*texts, "size", "retired", "pages", "places", "words", "figures"]
     names = {"fetched_at": "accessed", "retired": "is_retired"}
     rows = store.read_rows_in(SOURCES, columns, "id", list(dict.fromkeys(ids))).rename_columns(
         [names.get(column, column) for column in columns]
@@ -246,6 +256,7 @@ def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, Source
             | {
                 "places": tuple(DocumentPlace(**place) for place in row["places"] or ()),
                 "words": tuple(RecognizedWord(**word) for word in row["words"] or ()),
+                "figures": tuple(Figure(**figure) for figure in row["figures"] or ()),
             },
             derived=is_derived,
         )

@@ -88,6 +88,15 @@ WORD_TYPE = pa.struct(
 
 PLACE_TYPE = pa.struct([*_required(pa.int64(), "start"), *_required(pa.string(), "label")])
 
+FIGURE_TYPE = pa.struct(
+    [
+        *_required(pa.int64(), "start", "end"),  # offsets in the text
+        *_required(pa.string(), "label", "caption", "part"),
+        pa.field("page", pa.int32(), nullable=False),  # 0 in a document without pages
+        *_required(pa.float32(), "left", "top", "right", "bottom"),  # shares of the width and height of the page
+    ]
+)
+
 SOURCES_SCHEMA = pa.schema(
     [
         _key_field("id"),
@@ -101,6 +110,7 @@ SOURCES_SCHEMA = pa.schema(
         pa.field("pages", pa.list_(pa.int64())),  # offset at which each page starts; null without pages
         pa.field("places", pa.list_(PLACE_TYPE)),  # other parts in reading order; null without any
         pa.field("words", pa.list_(WORD_TYPE)),  # recognized words in reading order; null without any
+        pa.field("figures", pa.list_(FIGURE_TYPE)),  # pictures in reading order; null without any
     ]
 )
 

@@ -22,6 +22,11 @@ _FORMAT_COMPLAINT = re.compile(
 )
 # "Invalid schema for response_format 'answer'".
 _BAD_SCHEMA = re.compile(r"invalid schema|schema (is )?(not supported|too)", re.IGNORECASE)
+# "image input is not supported", "x is not a multimodal model", "invalid content type: image_url", and for a list of
+# parts "messages[1].content must be a string".
+_IMAGE_COMPLAINT = re.compile(
+    r"image|vision|multi-?modal|content[\w.\]' ]{0,20}(?:must be|should be|expected) a (?:valid )?string", re.IGNORECASE
+)
 # "This model's maximum context length is 8192 tokens.", "prompt is too long".
 _OVERFLOW = re.compile(
     r"context[ _](length|window|size)|too many (input )?tokens|(prompt|input) is too long|reduce the length|"
@@ -65,6 +70,8 @@ def classify_error(
     The status may also come from the body of a response with status 200.
     """
     message = format_error_body(body)
+    if request.chat_request.has_images and _IMAGE_COMPLAINT.search(message[:_MAX_READ_CHARACTERS]):
+        return UnsupportedParameter(Capabilities(images=False))  # llama.cpp says so with status 500
     if (transport_error := server.build_transport_error(status, message, headers)) is not None:
         return transport_error
     if status in BAD_REQUEST_STATUSES:

@@ -19,7 +19,7 @@ from tenure.contracts.messages import Tier
 from tenure.contracts.run.budget import Price
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.concurrency import ConcurrencyLimiter
-from tenure.models.errors import CUT_OFF, CUT_OFF_REASONING, UnusableAnswer
+from tenure.models.errors import CUT_OFF, CUT_OFF_REASONING, NO_IMAGES, UnusableAnswer
 from tenure.models.openai.api_errors import UnsupportedParameter, classify_error
 from tenure.models.openai.capabilities import Capabilities, CapabilityCache
 from tenure.models.openai.endpoint import NO_KEY, ModelEndpoint, format_host, validate_base_url, validate_key
@@ -56,12 +56,14 @@ class OpenAIBackend(ABC):
         timeout: float = 180.0,
         concurrency: int = 16,
         capabilities_file: Path | None = None,
+        shows_images: bool = True,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         key, address = validate_key(api_key), validate_base_url(base_url)
         self._routes = routes
         self._prices = prices or {}
         self._timeout = timeout
+        self._shows_images = shows_images
         self._concurrency = ConcurrencyLimiter(concurrency)
         self._client = openai.AsyncOpenAI(
             api_key=key or NO_KEY,
@@ -92,6 +94,7 @@ class OpenAIBackend(ABC):
             base_url=settings.openai_base_url,
             timeout=settings.model_timeout,
             concurrency=settings.model_concurrency,
+            shows_images=settings.model_images,
             capabilities_file=settings.home.absolute() / CAPABILITIES_FILE,
             http_client=http_client,
         )
@@ -124,6 +127,8 @@ class OpenAIBackend(ABC):
         route = self._routes.route(request.role, request.tier)
         while True:
             attempt = OpenAIRequest(request, route, self._get_capabilities(route.model, request.role))
+            if request.has_images and not (self._shows_images and attempt.capabilities.images):
+                raise UnusableAnswer(NO_IMAGES, model=route.model)
             try:
                 async with self._concurrency.acquire_slot():
                     return await self._complete_in_time(attempt, call)

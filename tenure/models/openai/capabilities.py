@@ -43,6 +43,8 @@ class Capabilities(BaseModel):
     """Whether the token usage of a streamed answer can be requested."""
     reasoning: bool = False
     """Whether the model was seen to reason before its answers, which takes tokens of their limit."""
+    images: bool = True
+    """Whether pictures in a prompt are accepted."""
     max_output: int | None = None
     """Largest limit of an answer that the server accepts; None if no limit was too large."""
     since: float = 0.0
@@ -56,6 +58,7 @@ class Capabilities(BaseModel):
             streaming=self.streaming and other.streaming,
             stream_usage=self.stream_usage and other.stream_usage,
             reasoning=self.reasoning or other.reasoning,
+            images=self.images and other.images,
             max_output=min((n for n in (self.max_output, other.max_output) if n is not None), default=None),
             since=min((at for at in (self.since, other.since) if at), default=0.0),
         )

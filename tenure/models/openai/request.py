@@ -1,7 +1,7 @@
 """Build the parameters of a request from the capabilities of its server."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -90,7 +90,7 @@ class OpenAIRequest:
         route, capabilities = self.route, self.capabilities
         parameters = {
             "model": route.model,
-            "messages": [message.model_dump() for message in self.messages],
+            "messages": [_build_message(message, "text", _build_image) for message in self.messages],
             "response_format": self.response_format,
             capabilities.output_limit: self.limit,
             "temperature": route.temperature,
@@ -107,7 +107,7 @@ class OpenAIRequest:
         effort = route.reasoning_effort
         parameters = {
             "model": route.model,
-            "input": [message.model_dump() for message in self.messages],
+            "input": [_build_message(message, "input_text", _build_input_image) for message in self.messages],
             "text": {"format": {"type": output_format["type"], **output_format.get("json_schema", {})}}
             if output_format
             else None,
@@ -118,6 +118,20 @@ class OpenAIRequest:
             "store": True,
         }
         return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _build_message(message: Message, text_type: str, build_image: Callable[[str], Parameters]) -> Parameters:
+    """Return a message; one with pictures has parts, the pictures first."""
+    content = [*map(build_image, message.images), {"type": text_type, "text": message.content}]
+    return {"role": message.role, "content": content if message.images else message.content}
+
+
+def _build_image(address: str) -> Parameters:
+    return {"type": "image_url", "image_url": {"url": address}}
+
+
+def _build_input_image(address: str) -> Parameters:
+    return {"type": "input_image", "image_url": address}
 
 
 def _build_response_format(mode: OutputMode, name: str, schema: dict[str, Any]) -> Parameters | None:

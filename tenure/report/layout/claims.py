@@ -1,7 +1,7 @@
 """Set claims as nodes: paragraphs, lists, tables, definitions, code and excerpts with their citations."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -39,6 +39,7 @@ from tenure.report.layout.tree import (
     ListNode,
     ParagraphNode,
     PartNode,
+    PictureNode,
     QuoteContext,
     QuoteNode,
     StatementNode,
@@ -46,7 +47,7 @@ from tenure.report.layout.tree import (
     TextSpan,
 )
 from tenure.report.sources.links import build_text_fragment
-from tenure.report.sources.places import describe_place
+from tenure.report.sources.places import FROM_PICTURE, describe_place
 from tenure.report.translation import translate
 
 _CODE_LINE = re.compile(r"^(?: {4}|\t|@\w)", re.MULTILINE)
@@ -73,6 +74,7 @@ class ClaimLayout:
     ) -> None:
         self._sources, self._marks, self._is_taint_marked = sources, marks, is_taint_marked
         self._count = 0
+        self._shown: set[int] = set()
 
     def set_claims(self, claims: Sequence[ResultClaim], expected: ClaimKind = "fact") -> tuple[BlockNode, ...]:
         """Return claims as blocks; those below a sub-heading are a sub-part.
@@ -93,6 +95,18 @@ class ClaimLayout:
     def set_sentence(self, claim: ResultClaim) -> Line:
         """Return a single sentence with its citation."""
         return self._set_claim(cite(claim), "fact")
+
+    def set_pictures(self, claims: Iterable[ResultClaim]) -> Iterator[PictureNode]:
+        """Yield the pictures from which a model has read sources of claims, each once in the report."""
+        for number in dict.fromkeys(citation.source for claim in claims for citation in claim.citations):
+            source = self._sources.get(number)
+            if source is not None and source.picture and number not in self._shown:
+                self._shown.add(number)
+                title = flatten(source.title)
+                caption = make_line(
+                    title, " ", self._marks.mark(number), " ", TextSpan(translate(FROM_PICTURE), "quiet")
+                )
+                yield PictureNode(source.picture, title, caption)
 
     def cite_quote(self, citation: ResultCitation) -> CitationNode:
         """Return the mark of a quote that no claim uses."""

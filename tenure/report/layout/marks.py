@@ -9,6 +9,7 @@ from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
 from tenure.contracts.result.result import ResultClaim, SourceEntry
 from tenure.report.layout.blocks import CitedClaim, LayoutBlock, split_into_blocks
 from tenure.report.sources.bibliography import make_author_year_labels
+from tenure.report.sources.places import FROM_PICTURE
 from tenure.report.translation import mark_message, translate
 
 UNSOURCED = "[unsourced]"
@@ -149,10 +150,13 @@ def describe_status(cited: CitedClaim, expected: ClaimKind = "fact", *, marks_ta
     is_marked = not cited.sources and claim.status in ("missing_citation", "invalid_source")
     status = "" if is_marked or claim.status == "unverified" else translate(STATUS_WORDS[claim.status])
     kind = INFERENCE if claim.kind == "inference" != expected else ""
-    return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted and marks_taint else "")))
+    is_read = bool(claim.citations) and all(citation.from_picture for citation in claim.citations)
+    origin = translate(FROM_PICTURE) if is_read else ""
+    return "; ".join(filter(None, (kind, status, origin, TAINTED if claim.tainted and marks_taint else "")))
 
 
 def describe_state(source: SourceEntry) -> str:
-    """Return the version of a source and whether it calls itself retired; empty if neither is known."""
+    """Return the version of a source, whether it calls itself retired, and whether it was read from a picture."""
     version = translate("version {version}", version=source.version) if source.version else ""
-    return ", ".join(filter(None, (version, translate("retired") if source.retired else "")))
+    origin = translate(FROM_PICTURE) if source.from_picture else ""
+    return ", ".join(filter(None, (version, translate("retired") if source.retired else "", origin)))

@@ -125,7 +125,9 @@ def _list_blocks(
     yield from _set_part("comparison", translate(COMPARISON), claims.set_claims(synthesis.comparison))
     yield from _set_remark(format_words(describe_brief(result)), "remark")
     for n, section in enumerate(result.sections, 1):
-        yield PartNode(f"section-{n}", flatten(section.topic), claims.set_claims(section.claims))
+        blocks = (*claims.set_claims(section.claims), *claims.set_pictures(section.claims))
+        yield PartNode(f"section-{n}", flatten(section.topic), blocks)
+    yield from _set_part("pictures", translate("Pictures"), claims.set_pictures(list_all_claims(result)))
     if result.artifacts and not is_program:
         yield from _set_noted(
             "files", translate("Figures and files"), translate(FILES_NOTE), [ListNode(tuple(list_files(result)))]

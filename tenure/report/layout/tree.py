@@ -169,6 +169,18 @@ class CodeNode:
 
 
 @dataclass(frozen=True)
+class PictureNode:
+    """Picture of a document with its caption; formats that are read as text show the caption alone."""
+
+    image: str
+    """JPEG image in Base64."""
+    text: str
+    """Alternative text."""
+    caption: Line
+    kind: Literal["picture"] = "picture"
+
+
+@dataclass(frozen=True)
 class QuoteNode:
     """Excerpt of a source with its place."""
 
@@ -191,7 +203,7 @@ class PartNode:
     kind: Literal["part"] = "part"
 
 
-BlockNode = ParagraphNode | ListNode | DefinitionsNode | TableNode | CodeNode | QuoteNode | PartNode
+BlockNode = ParagraphNode | ListNode | DefinitionsNode | TableNode | CodeNode | PictureNode | QuoteNode | PartNode
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ All text is set as text of runs, never as markup. Citation marks are links to th
 only links out of the document are those of sources on the web.
 """
 
+import base64
 import io
 import re
 from collections.abc import Callable, Iterable
@@ -19,7 +20,7 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
-from docx.shared import Cm, Pt, RGBColor
+from docx.shared import Cm, Emu, Pt, RGBColor
 from docx.text.paragraph import Paragraph
 from docx.text.run import Run
 
@@ -39,6 +40,7 @@ from tenure.report.layout.tree import (
     ListNode,
     ParagraphNode,
     PartNode,
+    PictureNode,
     QuoteNode,
     ReportTree,
     StatementNode,
@@ -48,6 +50,8 @@ from tenure.report.layout.tree import (
 
 _QUIET: Final = RGBColor(0x56, 0x61, 0x6A)
 _ACCENT: Final = RGBColor(0x14, 0x60, 0x7B)
+_PICTURE_WIDTH: Final = Cm(13)
+_MAX_PICTURE_HEIGHT: Final = Cm(18)
 _CODE_FONT: Final = "Consolas"
 _CODE: Final = "Code"
 _EXCERPT: Final = "Excerpt"
@@ -111,9 +115,19 @@ class _DocumentWriter:
                         caption = self.document.add_paragraph()
                         caption.alignment = WD_ALIGN_PARAGRAPH.RIGHT
                         self._add_line(caption, block.caption)
+                case PictureNode():
+                    self._write_picture(block)
                 case QuoteNode():
                     self._write_blocks(block.blocks, level, _EXCERPT)
                     self._add_line(self.document.add_paragraph(), block.caption)
+
+    def _write_picture(self, block: PictureNode) -> None:
+        picture = self.document.add_picture(io.BytesIO(base64.b64decode(block.image)), width=_PICTURE_WIDTH)
+        picture._inline.docPr.set("descr", _clean(block.text))
+        if picture.height > _MAX_PICTURE_HEIGHT:
+            picture.width = Emu(picture.width * _MAX_PICTURE_HEIGHT // picture.height)
+            picture.height = _MAX_PICTURE_HEIGHT
+        self._add_line(self.document.add_paragraph(), block.caption)
 
     def _write_list(self, block: ListNode, style: str | None) -> None:
         """Write a list; in a quote its items keep the indentation of the quote."""

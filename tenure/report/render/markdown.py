@@ -26,6 +26,7 @@ from tenure.report.layout.tree import (
     ListNode,
     ParagraphNode,
     PartNode,
+    PictureNode,
     QuoteNode,
     StatementNode,
     TableNode,
@@ -74,6 +75,8 @@ def _write_block(block: BlockNode, level: int) -> Iterator[str]:
         case CodeNode():
             yield format_code_block(block.text, block.language)
             yield from [write_line(block.caption)] if block.caption else []
+        case PictureNode():
+            yield write_line(block.caption)
         case QuoteNode():
             yield "\n".join(f"> {line}".rstrip() for line in write_markdown(block.blocks, level).splitlines())
             yield f"— {write_line(block.caption)}"

@@ -4,10 +4,12 @@ The tree reaches the template as data, never as markup. Letters that the embedde
 machine's fonts; without a font for a script, boxes are shown.
 """
 
+import base64
 import json
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path, PurePath
+from typing import Any
 
 import typst
 
@@ -21,11 +23,19 @@ _TEMPLATE = Path(__file__).parent / "templates" / "report.typ"
 
 def render_pdf(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> bytes:
     """Render a result document as a tagged PDF."""
-    report = json.dumps(asdict(compose_report(result, base, style)), ensure_ascii=False)
+    report = json.dumps(_decode_pictures(asdict(compose_report(result, base, style))), ensure_ascii=False)
     pdf = typst.compile(_read_template(), format="pdf", sys_inputs={"report": report, "unsourced": UNSOURCED})
     if not isinstance(pdf, bytes):
         raise TypeError("Typst set a PDF as several files")
     return pdf
+
+
+def _decode_pictures(node: Any) -> Any:
+    """Return a tree in which pictures are numbers, since Typst reads no Base64."""
+    if isinstance(node, dict):
+        content = {name: _decode_pictures(value) for name, value in node.items()}
+        return content | {"image": [*base64.b64decode(node["image"])]} if node.get("kind") == "picture" else content
+    return [*map(_decode_pictures, node)] if isinstance(node, list | tuple) else node
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.result.result import ResultCitation
-from tenure.report.translation import translate
+from tenure.report.translation import mark_message, translate
 
 _HEADING = re.compile(r"^(?P<level>#{1,6}) +(?P<name>\S.*)$", re.MULTILINE)
 """Heading in the stored text of a document."""
@@ -22,6 +22,8 @@ _PHRASE_WORDS = 5
 """Words in a row by which a quote is found that is written with markup in the file, such as "``forget`` [#4](url)".
 With it 684 of 695 quotes of five reports on manuals in RST and Markdown have a line, without it 266."""
 
+FROM_PICTURE = mark_message("read from a picture by a model")
+"""Remark on a source that is the reading of a picture, and on a sentence with no other source."""
 MAX_DOUBTFUL_SHOWN = 5
 """Words recognized with low confidence that the place of a quote names."""
 
@@ -142,6 +144,8 @@ def describe_row(citation: ResultCitation) -> str:
 
 def describe_recognition(citations: Sequence[ResultCitation]) -> str:
     """Return a remark on quotes that were recognized in pictures, with their doubtful words; empty for other quotes."""
+    if any(citation.from_picture for citation in citations):
+        return f", {translate(FROM_PICTURE)}"
     if not any(citation.recognized for citation in citations):
         return ""
     doubtful = list(dict.fromkeys(flatten(word) for citation in citations for word in citation.doubtful))

@@ -17,13 +17,42 @@ offsets into the text.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from tenure.algorithms.text.dates import normalize_date
+from tenure.contracts.evidence.figures import WHOLE, Figure
 from tenure.contracts.evidence.places import DocumentPlace
 from tenure.contracts.evidence.recognition import RecognizedWord
 
 TextKind = Literal["prose", "code"]
+
+
+class RecognizedText(NamedTuple):
+    """Text that was recognized in a picture."""
+
+    text: str
+    words: tuple[RecognizedWord, ...]
+
+
+class EmbeddedPicture(NamedTuple):
+    """Picture that a parser has found in a document."""
+
+    start: int
+    """Offset of the end of the text before it, or of its caption."""
+    part: str
+    """Name of the picture in the file, as `Figure.part`."""
+    description: str = ""
+    """Caption or alternative text; may be empty."""
+    data: bytes | None = b""
+    """Content; None if it is a file of its own, and empty for a part of a page of a PDF."""
+    label: str = ""
+    """Label of its caption, which begins at its offset; empty if the caption is not known yet."""
+    page: int = 0
+    """Page of a PDF, from 1; 0 in other documents."""
+    box: tuple[float, float, float, float] = WHOLE
+    """Left, upper, right and lower edge on the page."""
+    recognized: RecognizedText | None = None
+    """Recognized text of a part of a page of a PDF; None without any."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +73,10 @@ class Document:
     """Other parts in reading order; empty for a document without them."""
     words: tuple[RecognizedWord, ...] = ()
     """Recognized words in reading order; empty for a document that is text."""
+    pictures: tuple[EmbeddedPicture, ...] = ()
+    """Pictures in reading order, before their text is read; empty afterwards."""
+    figures: tuple[Figure, ...] = ()
+    """Pictures in reading order, after their text was read."""
     unread: str = ""
     """Part that was not read with the reason, as in "was read without page 3: …"; empty if everything was."""
 

@@ -50,6 +50,11 @@ class NormalFormWriter:
         return self._length
 
     @property
+    def is_in_item(self) -> bool:
+        """Whether a list item is open, which reading the length or the text would end."""
+        return self._item is not None
+
+    @property
     def text(self) -> str:
         """Text written so far."""
         self._flush()

@@ -7,7 +7,8 @@ from typing import Final
 from lxml import etree
 from lxml.html import HtmlElement
 
-from tenure.sources.document.normal_form import NormalFormWriter
+from tenure.sources.document.document import EmbeddedPicture
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 
 _HIDDEN_TAGS: Final = frozenset(("head", "script", "style", "noscript", "template", "svg", "math", "object", "iframe"))
 _INLINE: Final = frozenset(
@@ -18,11 +19,12 @@ _HEADING = re.compile(r"h([1-6])")  # "h2".
 _TEXTS = etree.XPath(".//text()[not(ancestor::script or ancestor::style)]")
 
 
-def write_blocks(form: NormalFormWriter, root: HtmlElement) -> None:
-    """Write all text of an element."""
+def write_blocks(form: NormalFormWriter, root: HtmlElement) -> list[EmbeddedPicture]:
+    """Write all text of an element; return its pictures, which are named by their addresses and not loaded."""
     writer = _BlockWriter(form)
     writer.walk(root)
     writer.end_paragraph()
+    return writer.pictures
 
 
 class _BlockWriter:
@@ -31,17 +33,24 @@ class _BlockWriter:
     def __init__(self, form: NormalFormWriter) -> None:
         self._form = form
         self._words: list[str] = []
+        self._images: list[HtmlElement] = []
+        self.pictures: list[EmbeddedPicture] = []
 
     def end_paragraph(self) -> None:
         words, self._words = "".join(self._words), []
         self._form.add_paragraph(words)
+        if self._images and not self._form.is_in_item:
+            self.pictures += [describe_image(image, self._form.length) for image in self._images]
+            self._images.clear()
 
     def walk(self, element: HtmlElement) -> None:
         """Write an element without its tail."""
         # Comments and processing instructions have no tag name.
         if not isinstance(element.tag, str) or element.tag in _HIDDEN_TAGS:
             return
-        if element.tag in _INLINE:
+        if element.tag == "img":
+            self._images.append(element)
+        elif element.tag in _INLINE:
             self._inside(element)
         elif element.tag == "br":
             self._words.append(" ")
@@ -81,6 +90,11 @@ class _BlockWriter:
             self._words.append(child.tail or "")
             self.end_paragraph()
         self._form.close_list()
+
+
+def describe_image(image: HtmlElement, start: int) -> EmbeddedPicture:
+    """Return the picture of an element, which is not loaded."""
+    return EmbeddedPicture(start, image.get("src", "").strip(), collapse_whitespace(image.get("alt", "")), None)
 
 
 def _get_text(element: HtmlElement) -> str:

@@ -10,7 +10,7 @@ from PIL import Image, ImageChops, ImageDraw
 from tenure.contracts.evidence.recognition import PagePlace, RecognizedWord
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.formats.pdf import PDF
-from tenure.sources.parsers.formats.picture import MAX_PIXELS
+from tenure.sources.parsers.pictures.pixels import MAX_PIXELS
 
 _WIDTH, _MAX_HEIGHT = 1000, 3000
 """Pixels of the drawn page."""

@@ -16,6 +16,7 @@ from tenure.files.opening import FileRefused, OpenFile, open_file
 from tenure.sources.document.decode import decode, is_binary
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import clean_text, collapse_whitespace, strip_lines
+from tenure.sources.parsers.pictures.neighbours import Loader, load_neighbour, load_nothing
 from tenure.sources.parsers.recognition import MISSING, is_available
 from tenure.sources.parsers.registry import find_format, list_formats
 from tenure.sources.tables.catalogue import TABLE_FORMATS
@@ -85,7 +86,9 @@ def parse_open_file(opened: OpenFile, limit_bytes: int = DEFAULT_LIMIT_BYTES) ->
     _check_size(opened, TABLE_LIMIT_BYTES if suffix in TABLE_FORMATS else limit_bytes)
     is_small = opened.status.st_size <= limit_bytes
     document = _describe_tables(path, uniform=is_small) if suffix in TABLE_FORMATS else None
-    document = document or parse_bytes(_load(opened, limit_bytes), path.name, suffix, limit_bytes)
+    if document is None:
+        data = _load(opened, limit_bytes)
+        document = parse_bytes(data, path.name, suffix, limit_bytes, load_picture=load_neighbour(path.parent))
     dated = replace(document, published=document.published or find_path_date(path))
     return complete_metadata(dated, make_title(path))
 
@@ -113,7 +116,12 @@ def open_document(path: Path) -> Iterator[OpenFile]:
 
 
 def parse_bytes(
-    data: bytes, name: str, suffix: str, limit_bytes: int = DEFAULT_LIMIT_BYTES, charset: str = ""
+    data: bytes,
+    name: str,
+    suffix: str,
+    limit_bytes: int = DEFAULT_LIMIT_BYTES,
+    charset: str = "",
+    load_picture: Loader = load_nothing,
 ) -> Document:
     """Parse the content of a file.
 
@@ -123,6 +131,7 @@ def parse_bytes(
         suffix: suffix of the name, in lower case with its dot; may be empty.
         limit_bytes: maximum size of a file; a package may decompress to ten times as much.
         charset: character encoding that the sender declares.
+        load_picture: function that returns the content of a picture in the folder of the file.
 
     Raises:
         Unreadable: the content cannot be parsed, whatever the cause.
@@ -131,12 +140,23 @@ def parse_bytes(
     declared = find_format(suffix)
     try:
         if declared and declared.is_binary:
-            return declared.load_binary_parser()(data, limit_bytes)
-        if declared is None and is_binary(data):
+            document = declared.load_binary_parser()(data, limit_bytes)
+        elif declared is None and is_binary(data):
             raise Unreadable("is a binary file")
-        return _parse_text(clean_text(decode(data, charset)), name, suffix)
+        else:
+            document = _parse_text(clean_text(decode(data, charset)), name, suffix)
+        return _read_pictures(document, load_picture)
     except RecursionError as error:
         raise Unreadable("is nested too deeply") from error
+
+
+def _read_pictures(document: Document, load: Loader) -> Document:
+    if not document.pictures:
+        return document
+    # Imported when needed: most documents have no pictures.
+    from tenure.sources.parsers.pictures.embedded import read_pictures
+
+    return read_pictures(document, load)
 
 
 def parse_content(

@@ -42,6 +42,11 @@ class PdfPage:
         self._width, self._height = size if page.get_rotation() in (0, 180) else size[::-1]
         self._turns = self._count_turns()
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether the page or its text is turned, so that places in the text are not those on the page."""
+        return bool(self._turns or self._page.get_rotation())
+
     def get_text(self) -> str:
         """Return the text in the order of the file."""
         # pdfium replaces a hyphen at the end of a line and the line break by this character.
@@ -56,7 +61,7 @@ class PdfPage:
         """Return the lines of the page, and the borders of its rectangles."""
         rules = Rules([], [])
         for edge in self._read_edges():
-            left, top, right, bottom = self._place(*edge)
+            left, top, right, bottom = self.place(*edge)
             if bottom - top <= _MAX_THICKNESS and right - left >= _MIN_LENGTH:
                 rules.horizontal.append(Rule((top + bottom) / 2, left, right))
             elif right - left <= _MAX_THICKNESS and bottom - top >= _MIN_LENGTH:
@@ -83,7 +88,7 @@ class PdfPage:
                     yield PlacedWord(left, top, right, bottom, _join(characters), first)
                     characters = []
                 continue
-            box = self._place(rect.left, rect.top, rect.right, rect.bottom)
+            box = self.place(rect.left, rect.top, rect.right, rect.bottom)
             size = max(box[3] - box[1], 1.0)
             if characters and not (
                 self._is_turned(i) and abs(box[0] - left) < size and top - size < box[3] and box[1] < bottom + size
@@ -116,7 +121,7 @@ class PdfPage:
         angles = [self._measure_turns(i) for i in sample]
         return max(range(4), key=angles.count)
 
-    def _place(self, left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
+    def place(self, left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
         """Return a box in coordinates in which the text is level."""
         if self._turns == 0:
             return left, self._height - top, right, self._height - bottom

@@ -23,6 +23,7 @@ from tenure.algorithms.text.languages.detection import UNKNOWN, detect_languages
 from tenure.algorithms.text.languages.terms import list_terms
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
+from tenure.contracts.evidence.figures import Figure
 from tenure.contracts.evidence.recognition import PagePlace
 from tenure.files.discovery import INCLUDE_SECRETS_HINT, FoundFile, SkippedPath, discover_files
 from tenure.files.opening import OpenFile
@@ -37,7 +38,7 @@ from tenure.sources.parsers.web_page import parse_page
 READY_MESSAGE = "ready"
 PAGE_MESSAGE = "page"
 """Message that the text of a page is going to be recognized, which takes time of its own."""
-PARSER_VERSION = "15"
+PARSER_VERSION = "16"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -104,17 +105,21 @@ class PageTask:
 
 @dataclass(frozen=True)
 class PictureTask:
-    """A page of a file to draw, if the content of the file has the known hash."""
+    """A page or a figure of a file to draw, if the content of the file has the known hash."""
 
     path: str
     known_hash: str
     size: int
-    place: PagePlace
+    place: PagePlace | Figure
+    side: int = 0
+    """Maximum pixels of the longer side of a figure."""
+    check: str = ""
+    """Number that is written below a figure; empty for none."""
 
 
 @dataclass(frozen=True)
 class DrawnPage:
-    """A page as a WebP image."""
+    """A page as a WebP image, or a figure as a JPEG image."""
 
     path: str
     image: bytes
@@ -252,8 +257,12 @@ def _draw_page(task: PictureTask) -> DrawnPage:
             raise Unreadable("has changed since it was read")
         # Other tasks need none of its libraries.
         from tenure.sources.parsers.page_picture import draw_page
+        from tenure.sources.parsers.pictures.drawing import encode_figure
 
-        return DrawnPage(task.path, draw_page(opened.read(opened.status.st_size), task.place))
+        data = opened.read(opened.status.st_size)
+        if isinstance(task.place, PagePlace):
+            return DrawnPage(task.path, draw_page(data, task.place))
+        return DrawnPage(task.path, encode_figure(data, opened.path, task.place, task.side, task.check))
 
 
 def _unpack(task: ArchiveTask) -> UnpackedArchive | UnchangedFile:

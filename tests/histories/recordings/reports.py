@@ -3,7 +3,9 @@
 import asyncio
 
 from benchmarks.durability.signals import SHORT_FEEDBACK_LENGTH, flood
+from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
+from tenure.contracts.research.pictures import PictureRef
 from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.run import Feedback
 from tenure.models.errors import RequestRejected
@@ -47,6 +49,15 @@ async def revised(recorder: Recorder) -> None:
     mould = Source(uri="mould.md", title="Mould", text="Penicillium roqueforti grows in caves.")
     knowledge = MemoryKnowledge(KITCHEN | {"mould": mould})
     await recorder.run(ScriptedChat(story(report_reviewer=review)), limit(REQUEST, has_model=True), knowledge=knowledge)
+
+
+async def pictures(recorder: Recorder) -> None:
+    """Record a report with pictures: the first is read, the second is not seen."""
+    seen = {"check": "1000", "kind": "plot", "description": "Dough doubles in two hours.", "values": []}
+    known = tuple(PictureRef(source=SourceId("bread"), number=n, title="Bread", label=f"Figure {n}") for n in range(2))
+    chat = ScriptedChat(story(picture_reader=in_turn(seen, {"kind": "unseen"})))
+    knowledge = MemoryKnowledge(dict(KITCHEN), known_pictures=known)
+    await recorder.run(chat, limit(SHORT, has_model=True), knowledge=knowledge)
 
 
 async def no_evidence(recorder: Recorder) -> None:

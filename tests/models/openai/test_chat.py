@@ -58,7 +58,7 @@ async def test_asks_once_with_a_strict_schema(server: ModelServer, chat: OpenAIC
     (request,) = server.requests
     assert request.json == {
         "model": "large",
-        "messages": [message.model_dump() for message in PROMPT],
+        "messages": [message.model_dump(exclude_defaults=True) for message in PROMPT],
         "response_format": {
             "type": "json_schema",
             "json_schema": {

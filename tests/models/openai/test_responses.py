@@ -61,7 +61,7 @@ async def test_asks_in_the_background_with_a_strict_schema(server: ModelServer, 
     chat = backend(server, roles=roles, home=tmp_path)
     completion = await ask(chat, max_output=700)
     sent = server.requests[0].json
-    assert sent["input"] == [message.model_dump() for message in PROMPT]
+    assert sent["input"] == [message.model_dump(exclude_defaults=True) for message in PROMPT]
     assert (sent["model"], sent["background"], sent["store"]) == ("large", True, True)
     assert (sent["max_output_tokens"], sent["temperature"], sent["reasoning"]) == (700, 0.2, {"effort": "low"})
     declared = sent["text"]["format"]

@@ -136,7 +136,10 @@ def test_nothing_is_loaded_and_nothing_runs() -> None:
     assert sheet
     digest = b64encode(sha256(sheet[1].encode()).digest()).decode()
 
-    assert f"default-src &#39;none&#39;; style-src &#39;sha256-{digest}&#39;; base-uri &#39;none&#39;" in html
+    assert (
+        f"default-src &#39;none&#39;; img-src data:; style-src &#39;sha256-{digest}&#39;; base-uri &#39;none&#39;"
+        in html
+    )
     assert not {tag for tag, _ in page.elements} & {"script", "link", "img", "iframe", "object", "form"}
     assert not {
         name for _, names in page.elements for name in names if name.startswith("on") or name in ("style", "src")

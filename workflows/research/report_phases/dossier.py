@@ -51,6 +51,11 @@ async def add_topics(context: ReportContext, topics: Iterable[Topic]) -> None:
     await _extend(context, await asyncio.gather(*(_find_part(context, topic) for topic in topics)))
 
 
+async def add_readings(context: ReportContext, passages: tuple[PassageRef, ...]) -> None:
+    """Add the readings of pictures to the dossier."""
+    await _extend(context, [PartPassages(heading="", passages=passages, decisive=len(passages))])
+
+
 async def add_passages(context: ReportContext, queries: Sequence[str]) -> bool:
     """Make searches, and add what is found to the dossier; return whether anything is new."""
     if not queries or context.parent.is_finishing:

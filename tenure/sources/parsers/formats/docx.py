@@ -2,6 +2,8 @@
 
 import io
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import docx
@@ -10,14 +12,14 @@ from docx.opc.exceptions import OpcError
 from docx.table import Table, _Row
 from docx.text.paragraph import Paragraph
 
-from tenure.sources.document.document import Document, Unreadable
-from tenure.sources.document.normal_form import NormalFormWriter
+from tenure.sources.document.document import Document, EmbeddedPicture, Unreadable
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.document.zip_package import PACKAGE_ERRORS, build_document, check_package
 from tenure.sources.parsers.registry import Format
 
 DOCX: Final = Format(
     parser="parse_docx",
-    description="Word documents: headings, lists and tables",
+    description="Word documents: headings, lists, tables and pictures",
     suffixes=(".docx",),
     media_types=("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
     is_binary=True,
@@ -36,13 +38,14 @@ def parse_docx(data: bytes, limit_bytes: int) -> Document:
     try:
         check_package(data, limit_bytes, "the old binary Word format")
         word = docx.Document(io.BytesIO(data))
-        return build_document(_read_blocks(word), word.core_properties)
+        form, pictures = _read_blocks(word)
+        return replace(build_document(form, word.core_properties), pictures=pictures)
     except (OpcError, *PACKAGE_ERRORS) as error:
         raise Unreadable("is not a valid Word document") from error
 
 
-def _read_blocks(word: WordDocument) -> NormalFormWriter:
-    form = NormalFormWriter()
+def _read_blocks(word: WordDocument) -> tuple[NormalFormWriter, tuple[EmbeddedPicture, ...]]:
+    form, pictures = NormalFormWriter(), list[EmbeddedPicture]()
     for block in word.iter_inner_content():
         if isinstance(block, Table):
             form.close_items()
@@ -50,7 +53,18 @@ def _read_blocks(word: WordDocument) -> NormalFormWriter:
                 form.add_row(_get_cell_texts(row))
         else:
             _write_paragraph(form, block)
-    return form
+        pictures += _find_pictures(word, block, form)
+    return form, tuple(pictures)
+
+
+def _find_pictures(word: WordDocument, block: Paragraph | Table, form: NormalFormWriter) -> Iterator[EmbeddedPicture]:
+    """Yield the pictures of a paragraph or a table that are in the file; linked ones are not."""
+    for blip in block._element.xpath(".//a:blip[@r:embed]"):
+        part = word.part.related_parts.get(blip.embed)
+        if part is not None:
+            names = blip.xpath("ancestor::wp:inline/wp:docPr/@descr | ancestor::wp:anchor/wp:docPr/@descr")
+            description = collapse_whitespace(names[0]) if names else ""
+            yield EmbeddedPicture(form.length, part.partname.lstrip("/"), description, part.blob)
 
 
 def _write_paragraph(form: NormalFormWriter, paragraph: Paragraph) -> None:

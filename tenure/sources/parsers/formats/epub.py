@@ -3,14 +3,14 @@
 import io
 import posixpath
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import unquote
 
 from lxml.etree import _Element
 
 from tenure.sources.document.decode import decode
-from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.document import Document, EmbeddedPicture, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, clean_text, collapse_whitespace
 from tenure.sources.document.zip_package import PACKAGE_ERRORS, check_package, parse_xml
 from tenure.sources.parsers.html_blocks import write_blocks
@@ -19,7 +19,7 @@ from tenure.sources.parsers.registry import Format
 
 EPUB: Final = Format(
     parser="parse_epub",
-    description="books, chapter by chapter, unless they are protected",
+    description="books, chapter by chapter, with their pictures, unless they are protected",
     suffixes=(".epub",),
     media_types=("application/epub+zip",),
     is_binary=True,
@@ -47,20 +47,31 @@ def _read_book(package: zipfile.ZipFile) -> Document:
     container = parse_xml(package.read(_CONTAINER))
     at = next((element.get("full-path", "") for element in container.iter("{*}rootfile")), "")
     book = parse_xml(package.read(at))
-    form = NormalFormWriter()
+    form, pictures = NormalFormWriter(), list[EmbeddedPicture]()
     for name in _iterate_chapters(book, posixpath.dirname(at)):
         # A missing chapter does not make the book unreadable.
         if name in package.namelist():
             tree = parse_html_tree(clean_text(decode(package.read(name))))
             remove_hidden(tree)
-            write_blocks(form, tree)
+            pictures += _load_pictures(package, posixpath.dirname(name), write_blocks(form, tree))
     return Document(
         title=_get_metadata(book, "title") or form.first_heading,
         text=form.text,
         kind="prose",
         author=_get_metadata(book, "creator"),
         published=_get_metadata(book, "date"),
+        pictures=tuple(pictures),
     )
+
+
+def _load_pictures(
+    package: zipfile.ZipFile, folder: str, pictures: Iterable[EmbeddedPicture]
+) -> Iterator[EmbeddedPicture]:
+    """Yield the pictures of a chapter that are in the book."""
+    for picture in pictures:
+        name = posixpath.normpath(posixpath.join(folder, unquote(picture.part)))
+        if name in package.NameToInfo:
+            yield picture._replace(part=name, data=package.read(name))
 
 
 def _iterate_chapters(book: _Element, folder: str) -> Iterator[str]:

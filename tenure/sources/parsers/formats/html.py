@@ -18,11 +18,12 @@ from tenure.sources.document.normal_form import NormalFormWriter, collapse_white
 from tenure.sources.parsers.formats.markdown import parse_markdown
 from tenure.sources.parsers.html_blocks import write_blocks
 from tenure.sources.parsers.html_tree import parse_html_tree, remove_hidden
+from tenure.sources.parsers.pictures.html_images import list_images, place_images
 from tenure.sources.parsers.registry import Format
 
 HTML: Final = Format(
     parser="parse_html",
-    description="web pages: the main text, without navigation, advertising and hidden text",
+    description="web pages: the main text and its pictures, without navigation, advertising and hidden text",
     suffixes=(".html", ".htm", ".xhtml"),
     media_types=("text/html", "application/xhtml+xml"),
 )
@@ -64,6 +65,7 @@ def parse_web_page(markup: str, url: str, *, is_whole: bool = False) -> WebDocum
     is_paywalled = bool(_NOT_FREE.search(" ".join(_DATA(tree)))) or any(tier != "free" for tier in _TIERS(tree))
     hidden = remove_hidden(tree)
     visible = collapse_whitespace(" ".join(_WORDS(tree)))
+    images = [] if url else list_images(tree)  # pictures of pages on the web are not fetched
     document = _write_whole_text(tree) if is_whole else _extract_main_text(tree)
     if not document.text:
         form = NormalFormWriter()
@@ -71,6 +73,7 @@ def parse_web_page(markup: str, url: str, *, is_whole: bool = False) -> WebDocum
         document = replace(document, text=form.text)
     if not document.text:
         raise Unreadable(NO_TEXT)
+    document = replace(document, pictures=tuple(place_images(images, document.text)))
     return WebDocument(
         document=document,
         url=_choose_canonical_url(_LINKS(tree), url),

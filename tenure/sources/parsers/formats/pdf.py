@@ -14,18 +14,21 @@ import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.document import Document, EmbeddedPicture, RecognizedText, Unreadable
 from tenure.sources.document.normal_form import collapse_whitespace
 from tenure.sources.parsers import recognition
 from tenure.sources.parsers.page_lines import PageItem, PageLine, PageTable, describe_unread, fold_heading, write_pages
 from tenure.sources.parsers.page_styles import mark_styles
 from tenure.sources.parsers.page_tables import PlacedLine, parse_layout
 from tenure.sources.parsers.pdf_page import PdfPage
+from tenure.sources.parsers.pictures.embedded import MAX_PICTURES, write_recognized
+from tenure.sources.parsers.pictures.pdf_figures import PageFigure, find_figures, locate_figures
+from tenure.sources.parsers.pictures.pixels import render_box
 from tenure.sources.parsers.registry import Format
 
 PDF: Final = Format(
     parser="parse_pdf",
-    description="PDF: text, headings and tables, without running heads and page numbers; scans with the extra `ocr`",
+    description="PDF: text, headings, tables and figures, without running heads; scans with the extra `ocr`",
     suffixes=(".pdf",),
     media_types=("application/pdf",),
     is_binary=True,
@@ -54,24 +57,38 @@ _MAX_BROKEN_SHARE = 0.2
 """Share of characters without meaning from which a text layer is broken."""
 
 
+_ReadFigure = tuple[int, PageFigure, RecognizedText | None]
+"""Page from 1, figure, and its recognized text."""
+_Unread = tuple[list[int], str]
+"""Numbers of scanned pages without recognized text, and the reason."""
+
+
 def parse_pdf(data: bytes, limit_bytes: int = 0) -> Document:
     """Parse a PDF; `limit_bytes` has no effect."""
     try:
         with _PDFIUM:
-            pages, outline, fields, unread, flat = _extract_text(data)
+            pages, outline, fields, unread, flat, figures = _extract_text(data)
     except pypdfium2.PdfiumError as error:
         raise Unreadable("is a damaged PDF") from error
     if not any(pages):
         raise Unreadable(f"has no text layer, and {unread[1]}" if unread[0] else "has no text")
     title = collapse_whitespace(fields.get("Title", ""))
+    document = write_pages(mark_styles(pages, with_headings=not outline), outline)
     return replace(
-        write_pages(mark_styles(pages, with_headings=not outline), outline),
+        document,
         # The first heading of an outline is often "Introduction"; the file name is a better title.
         title="" if _PLACEHOLDER_TITLE.match(title) else title,
         author=collapse_whitespace(fields.get("Author", "")),
         published=_parse_date(fields.get("CreationDate", "")),
+        pictures=tuple(_place_figures(figures, document)),
         unread=describe_unread(*unread) or flat,
     )
+
+
+def _place_figures(figures: Sequence[_ReadFigure], document: Document) -> Iterator[EmbeddedPicture]:
+    places = locate_figures([figure[:2] for figure in figures], document.text, document.pages)
+    for (page, figure, recognized), start in zip(figures, places, strict=True):
+        yield EmbeddedPicture(start, "", figure.caption, b"", figure.label, page, figure.box, recognized)
 
 
 def _parse_date(text: str) -> str:
@@ -79,12 +96,10 @@ def _parse_date(text: str) -> str:
     return "-".join(filter(None, date.groups())) if date else ""
 
 
-_Unread = tuple[list[int], str]
-"""Numbers of scanned pages without recognized text, and the reason."""
-
-
-def _extract_text(data: bytes) -> tuple[list[list[PageItem]], dict[str, int], dict[str, str], _Unread, str]:
-    """Return lines and tables per page, outline levels by folded title, the metadata, and what was not read."""
+def _extract_text(
+    data: bytes,
+) -> tuple[list[list[PageItem]], dict[str, int], dict[str, str], _Unread, str, list[_ReadFigure]]:
+    """Return lines and tables per page, outline levels by folded title, metadata, what was not read, and figures."""
     try:
         pdf = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -94,6 +109,7 @@ def _extract_text(data: bytes) -> tuple[list[list[PageItem]], dict[str, int], di
         pages: list[list[PageItem]] = []
         placed = 0
         flat = ""
+        figures: list[tuple[int, PageFigure]] = []
         for n in range(len(pdf)):
             page = PdfPage(pdf[n])
             placed += page.count
@@ -101,9 +117,11 @@ def _extract_text(data: bytes) -> tuple[list[list[PageItem]], dict[str, int], di
                 flat = flat or f"was read without columns and tables on page {n + 1} and later pages: it is too long"
                 pages.append([*_extract_lines(page.get_text())])
             else:
-                pages.append([_style_line(page, item) for item in parse_layout(page.read_words(), page.read_rules())])
+                items = parse_layout(page.read_words(), page.read_rules())
+                pages.append([_style_line(page, item) for item in items])
+                figures += [(n + 1, figure) for figure in find_figures(pdf[n], page, items)] if items else []
         unread = _recognize_scans(pdf, pages)
-        return pages, outline, pdf.get_metadata_dict(), unread, flat
+        return pages, outline, pdf.get_metadata_dict(), unread, flat, _recognize_figures(pdf, figures)
     finally:
         pdf.close()
 
@@ -135,6 +153,39 @@ def _recognize_scans(pdf: pypdfium2.PdfDocument, pages: list[list[PageItem]]) ->
         elif not pages[n]:
             unread.append(n + 1)
     return unread, reason
+
+
+def _recognize_figures(pdf: pypdfium2.PdfDocument, figures: Sequence[tuple[int, PageFigure]]) -> list[_ReadFigure]:
+    """Return figures with the text in their bitmaps, as long as there is time for it."""
+    read: list[_ReadFigure] = []
+    is_ready = recognition.is_available()
+    for number, figure in figures[: MAX_PICTURES + 1]:
+        recognized = None
+        if is_ready and figure.is_bitmap:
+            try:
+                recognized = write_recognized(render_box(pdf[number - 1], figure.box))
+            except recognition.Unavailable:
+                is_ready = False
+        read.append((number, figure, _move_words(recognized, number, figure.box) if recognized else None))
+    return read
+
+
+def _move_words(recognized: RecognizedText, page: int, box: tuple[float, float, float, float]) -> RecognizedText:
+    """Return recognized text with the places of its words on the page."""
+    left, top, right, bottom = box
+    width, height = right - left, bottom - top
+    return recognized._replace(
+        words=tuple(
+            word._replace(
+                page=page,
+                left=left + word.left * width,
+                top=top + word.top * height,
+                right=left + word.right * width,
+                bottom=top + word.bottom * height,
+            )
+            for word in recognized.words
+        )
+    )
 
 
 def _is_scan(page: pypdfium2.PdfPage, text: str) -> bool:

@@ -1,7 +1,8 @@
 """Parse PPTX with python-pptx: a slide is a page and a section."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import pptx
@@ -9,14 +10,14 @@ from pptx.exc import PythonPptxError
 from pptx.slide import Slide
 from pptx.text.text import TextFrame
 
-from tenure.sources.document.document import Document, Unreadable
-from tenure.sources.document.normal_form import NormalFormWriter
+from tenure.sources.document.document import Document, EmbeddedPicture, Unreadable
+from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.document.zip_package import PACKAGE_ERRORS, build_document, check_package
 from tenure.sources.parsers.registry import Format
 
 PPTX: Final = Format(
     parser="parse_pptx",
-    description="presentations, slide by slide: text, notes, tables and the data of charts",
+    description="presentations, slide by slide: text, notes, tables, pictures and the data of charts",
     suffixes=(".pptx",),
     media_types=("application/vnd.openxmlformats-officedocument.presentationml.presentation",),
     is_binary=True,
@@ -29,11 +30,13 @@ def parse_pptx(data: bytes, limit_bytes: int) -> Document:
     try:
         check_package(data, limit_bytes, "the old binary PowerPoint format")
         presentation = pptx.Presentation(io.BytesIO(data))
-        form, pages = NormalFormWriter(), []
+        form, pages, pictures = NormalFormWriter(), list[int](), list[EmbeddedPicture]()
         for number, slide in enumerate(presentation.slides, 1):
             pages.append(form.length + 2 if number > 1 else 0)
             _write_slide(form, number, slide)
-        return build_document(form, presentation.core_properties, tuple(pages))
+            pictures += _find_pictures(slide, form)
+        document = build_document(form, presentation.core_properties, tuple(pages))
+        return replace(document, pictures=tuple(pictures))
     except (PythonPptxError, *PACKAGE_ERRORS) as error:
         raise Unreadable("is not a valid presentation") from error
 
@@ -44,6 +47,14 @@ def _write_slide(form: NormalFormWriter, number: int, slide: Slide) -> None:
     _write_shapes(form, (shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id))
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
         form.add_paragraph(notes.text)
+
+
+def _find_pictures(slide: Slide, form: NormalFormWriter) -> Iterator[EmbeddedPicture]:
+    """Yield the pictures of a slide that are in the file; linked ones are not."""
+    for picture in slide._element.xpath(".//p:pic[p:blipFill/a:blip/@r:embed]"):
+        part = slide.part.related_part(picture.blip_rId)
+        description = collapse_whitespace(picture.nvPicPr.cNvPr.get("descr", ""))
+        yield EmbeddedPicture(form.length, part.partname.lstrip("/"), description, part.blob)
 
 
 def _write_shapes(form: NormalFormWriter, shapes: Iterable[Any]) -> None:
