@@ -13,7 +13,8 @@ from tenure.contracts.evidence.corpora import (
     QuestionEmbedRequest,
 )
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.recognition import PagePlace
+from tenure.contracts.evidence.places import parse_cells
+from tenure.contracts.evidence.recognition import PagePlace, SheetPlace
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebReport, WebScope
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.knowledge.embeddings.backfill import EmbeddingBackfill
@@ -109,27 +110,21 @@ class Corpora:
             self._store, writer, self._page_readers, self._settings.domain_authority, request, report
         ).run()
 
-    def draw_page(self, source: SourceRecord, start: int, end: int) -> bytes:
-        """Return a WebP image of the page of a part of a source, with its words marked as far as they are on that page.
+    def draw_page(self, source: SourceRecord, start: int, end: int) -> DrawnPage:
+        """Return the page of a part of a source with its words marked, or the cells around it if it is in a sheet.
+
+        Words are marked as far as they are on the page on which the part begins.
 
         Raises:
-            Unreadable: the file has changed, cannot be opened, or has no such page.
+            Unreadable: the file has changed, cannot be opened, or has no such page or cells.
         """
-        page = source.find_page(start) or 1
-        first, *following = list(source.pages or (0,))[page - 1 :]
-        last = following[0] if following else len(source.text)
-        place = PagePlace(
-            page,
-            source.text[start : min(end, last)],
-            (start - first) / max(1, last - first),
-            tuple(word for word in source.find_words(start, end) if word.page in (0, page)),
-        )
+        place = _find_cells(source, start, end) or _find_page_place(source, start, end)
         task = PictureTask(source.uri, source.content_hash, source.size, place)
         (outcome,) = self._page_readers.read_all([task], lambda: None)
         if isinstance(outcome, UnreadableFile):
             raise Unreadable(outcome.reason)
         assert isinstance(outcome, DrawnPage)
-        return outcome.image
+        return outcome
 
     def read_page_text(self, url: str) -> Document:
         """Return the text of a page in the page cache, which becomes no source.
@@ -185,3 +180,26 @@ class Corpora:
         self, corpus: str, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> CorpusWriter:
         return CorpusWriter(self._store, self._model, self._cache, self._settings, corpus, report, cancelled)
+
+
+def _find_cells(source: SourceRecord, start: int, end: int) -> SheetPlace | None:
+    """Return the cells of a part of a source, or None if it is in no cells."""
+    cells = source.find_cells(start, end)
+    if cells is None:
+        return None
+    # Titles above a table are ranges; the names of its columns are its first single cells.
+    singles = filter(None, (parse_cells(place.label) for place in source.places if "cell " in place.label))
+    header = next((c.top for c in singles if (c.before, c.left) == (cells.before, cells.left)), cells.top)
+    return SheetPlace(cells, header)
+
+
+def _find_page_place(source: SourceRecord, start: int, end: int) -> PagePlace:
+    page = source.find_page(start) or 1
+    first, *following = list(source.pages or (0,))[page - 1 :]
+    last = following[0] if following else len(source.text)
+    return PagePlace(
+        page,
+        source.text[start : min(end, last)],
+        (start - first) / max(1, last - first),
+        tuple(word for word in source.find_words(start, end) if word.page in (0, page)),
+    )

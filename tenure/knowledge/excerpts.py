@@ -2,17 +2,18 @@
 
 import base64
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
 from tenure.contracts.evidence.places import is_archive
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.registry import find_format
+from tenure.sources.tables.catalogue import TABLE_FORMATS
 
 if TYPE_CHECKING:
     from tenure.knowledge.corpora import Corpora
     from tenure.knowledge.store.catalogue import SourceRecord
-_DRAWN = ("parse_pdf", "parse_picture")
+_DRAWN = ("parse_pdf", "parse_picture", "parse_pptx")
 """Parsers of the files whose pages can be drawn."""
 MAX_TEXT_CHARS = 700  # A chunk of 200 tokens has about as many.
 
@@ -45,7 +46,7 @@ def _cut(corpora: "Corpora", part: TextRange) -> list[StoredPassage]:
     if source is None or not part.start < part.end <= len(source.text):
         return []
     end = min(part.end, part.start + MAX_RANGE_CHARS)
-    picture, no_picture = _draw(corpora, source, part.start, end) if part.with_picture else (b"", "")
+    picture = _draw(corpora, source, part.start, end) if part.with_picture else {}
     return [
         StoredPassage(
             source=part.source,
@@ -55,21 +56,24 @@ def _cut(corpora: "Corpora", part: TextRange) -> list[StoredPassage]:
             before=source.text[max(0, part.start - CONTEXT_CHARS) : part.start],
             after=source.text[end : end + CONTEXT_CHARS],
             page=source.find_page(part.start),
-            picture=base64.b64encode(picture).decode(),
-            no_picture=no_picture,
+            **picture,
         )
     ]
 
 
-def _draw(corpora: "Corpora", source: "SourceRecord", start: int, end: int) -> tuple[bytes, str]:
-    """Return the picture of the page of a quote, or the reason for a missing one; neither for a file without pages."""
+def _draw(corpora: "Corpora", source: "SourceRecord", start: int, end: int) -> dict[str, Any]:
+    """Return the page, slide or cells of a quote, or the reason for missing ones; nothing for a file without them."""
     path = PurePath(source.uri)
     format = find_format(path.suffix.lower())
-    if format is None or format.parser not in _DRAWN or "://" in source.uri:
-        return b"", ""
+    is_drawn = format is not None and format.parser in _DRAWN
+    in_cells = path.suffix.lower() in TABLE_FORMATS and source.find_cells(start, end) is not None
+    if not (is_drawn or in_cells) or "://" in source.uri:
+        return {}
     if any(is_archive(str(folder)) for folder in path.parents):
-        return b"", "is in an archive"
+        return {"no_picture": "is in an archive"}
     try:
-        return corpora.draw_page(source, start, end), ""
+        drawn = corpora.draw_page(source, start, end)
     except Unreadable as error:
-        return b"", error.reason
+        return {"no_picture": error.reason}
+    picture = base64.b64encode(drawn.image).decode()
+    return {"picture": picture, "picture_type": drawn.media_type, "window": drawn.window}

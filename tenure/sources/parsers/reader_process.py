@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Literal
 
 from tenure.algorithms.chunking.chunking import chunk_text, format_heading_path
 from tenure.algorithms.coding.languages import find_language
@@ -23,7 +24,8 @@ from tenure.algorithms.text.languages.detection import UNKNOWN, detect_languages
 from tenure.algorithms.text.languages.terms import list_terms
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
-from tenure.contracts.evidence.recognition import PagePlace
+from tenure.contracts.evidence.corpora import SheetWindow
+from tenure.contracts.evidence.recognition import PagePlace, SheetPlace
 from tenure.files.discovery import INCLUDE_SECRETS_HINT, FoundFile, SkippedPath, discover_files
 from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
@@ -31,13 +33,13 @@ from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.isolation import limit_memory
 from tenure.sources.parsers import recognition
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode, parse_code_file
-from tenure.sources.parsers.parse import open_document, parse_open_file
+from tenure.sources.parsers.parse import detect_suffix, open_document, parse_open_file
 from tenure.sources.parsers.web_page import parse_page
 
 READY_MESSAGE = "ready"
 PAGE_MESSAGE = "page"
 """Message that the text of a page is going to be recognized, which takes time of its own."""
-PARSER_VERSION = "15"
+PARSER_VERSION = "16"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -104,20 +106,22 @@ class PageTask:
 
 @dataclass(frozen=True)
 class PictureTask:
-    """A page of a file to draw, if the content of the file has the known hash."""
+    """A page or slide of a file to draw, or cells to read, if the content of the file has the known hash."""
 
     path: str
     known_hash: str
     size: int
-    place: PagePlace
+    place: PagePlace | SheetPlace
 
 
 @dataclass(frozen=True)
 class DrawnPage:
-    """A page as a WebP image."""
+    """A page as an image, or the cells of a sheet."""
 
     path: str
-    image: bytes
+    image: bytes = b""
+    media_type: Literal["image/webp", "image/svg+xml"] = "image/webp"
+    window: SheetWindow | None = None
 
 
 @dataclass(frozen=True)
@@ -250,10 +254,19 @@ def _draw_page(task: PictureTask) -> DrawnPage:
     with open_document(Path(task.path)) as opened:
         if _hash_content(opened) != task.known_hash:
             raise Unreadable("has changed since it was read")
-        # Other tasks need none of its libraries.
-        from tenure.sources.parsers.page_picture import draw_page
+        # Other tasks need none of these libraries.
+        if isinstance(task.place, SheetPlace):
+            from tenure.sources.parsers.views.sheet_window import read_window
 
-        return DrawnPage(task.path, draw_page(opened.read(opened.status.st_size), task.place))
+            return DrawnPage(task.path, window=read_window(opened.path, task.place))
+        data = opened.read(opened.status.st_size)
+        if detect_suffix(data, opened.path.suffix.lower()) == ".pptx":
+            from tenure.sources.parsers.views.slide_picture import draw_slide
+
+            return DrawnPage(task.path, draw_slide(data, task.place), "image/svg+xml")
+        from tenure.sources.parsers.views.page_picture import draw_page
+
+        return DrawnPage(task.path, draw_page(data, task.place))
 
 
 def _unpack(task: ArchiveTask) -> UnpackedArchive | UnchangedFile:

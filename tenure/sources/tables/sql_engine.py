@@ -24,18 +24,25 @@ import pyarrow as pa
 
 from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.sources.document.document import Unreadable
-from tenure.sources.tables.catalogue import CellValue, Column, ColumnKind, Database, ResultTable, Table
+from tenure.sources.tables.catalogue import (
+    DEFAULT_SAMPLE_ROWS,
+    MAX_CELL_LENGTH,
+    CellValue,
+    Column,
+    ColumnKind,
+    Database,
+    ResultTable,
+    SheetOrigin,
+    Table,
+)
 from tenure.sources.tables.document_tables import build_table
 from tenure.sources.tables.postgres_options import ConnectionStringError, parse_connection_string
 from tenure.sources.tables.sql_guard import check_sql
 
-DEFAULT_SAMPLE_ROWS: Final = 200
-"""Number of sample rows; a table with at most as many rows is shown completely."""
 _MAX_COMMON_VALUES = 20
 """Number of distinct values up to which all values are listed."""
 _MAX_COLUMNS = 80
 _MAX_TABLES = 40
-_MAX_CELL_LENGTH = 500
 
 _MAX_RESULT_COLUMNS = 2_000
 _MAX_RESULT_CHARACTERS = 20_000_000
@@ -103,6 +110,7 @@ class SqlEngine:
         self._on_stuck = on_stuck
         self._tables: dict[str, list[str]] = {database.name: [] for database in opened}
         self._open_errors = list(problems)
+        self._origins: dict[str, SheetOrigin] = {}
         self._hidden: frozenset[str] = frozenset()
         config: dict[str, Any] = {
             "autoinstall_known_extensions": False,
@@ -180,8 +188,8 @@ class SqlEngine:
                 count = int(self._fetch_all(f"SELECT count(*) FROM {_quote_qualified(name)}")[0][0])
                 columns = tuple(self._measure_column(name, column) for column in columns)
         except SqlTimeout:
-            return Table(name, columns, None, rows)
-        return Table(name, columns, count, rows)
+            return Table(name, columns, None, rows, self._origins.get(name))
+        return Table(name, columns, count, rows, self._origins.get(name))
 
     def _measure_column(self, name: str, column: Column) -> Column:
         cell, table = quote_name(column.name), _quote_qualified(name)
@@ -237,7 +245,12 @@ class SqlEngine:
         # The import takes as long as all other imports of this module together.
         from tenure.sources.tables.sheets import read_sheets
 
-        self._load(database, ((sheet.name, sheet.table) for sheet in read_sheets(Path(database.location))))
+        def load() -> Iterator[tuple[str, pa.Table]]:
+            for sheet in read_sheets(Path(database.location)):
+                self._origins[f"{database.name}.{sheet.name}"] = sheet.origin
+                yield sheet.name, sheet.table
+
+        self._load(database, load())
 
     def _load_document(self, database: Database) -> None:
         """Load the tables in the text of a document; they have the numbers of their order."""
@@ -394,7 +407,7 @@ def _convert_value(cell: object) -> CellValue:
         return cell.isoformat()
     if isinstance(cell, bytes):
         return f"({len(cell)} bytes)"
-    return str(cell)[:_MAX_CELL_LENGTH]
+    return str(cell)[:MAX_CELL_LENGTH]
 
 
 def quote_name(name: str) -> str:
