@@ -10,7 +10,7 @@ from typing import Final
 
 from tenure.contracts.evidence.places import CellRange, DocumentPlace, format_sheet
 from tenure.files.opening import FileRefused, open_file
-from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.tables.catalogue import (
     SQLITE_MAGIC,
@@ -25,7 +25,7 @@ from tenure.sources.tables.catalogue import (
 )
 from tenure.sources.tables.csv_rows import locate_rows
 from tenure.sources.tables.pinned_files import open_databases
-from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, is_type_mismatch
+from tenure.sources.tables.sql_engine import NO_TABLES, SqlEngine, SqlError, SqlLimits, is_type_mismatch
 
 _LIMITS: Final = SqlLimits(seconds=40.0, rows=200, memory_mb=1024)
 """Limits for the description of one table; the timeout of a reader process is longer."""
@@ -62,6 +62,9 @@ def describe_table_file(path: Path, *, uniform: bool = False) -> Document:
     except OSError as error:
         raise Unreadable(f"could not be opened ({(error.strerror or type(error).__name__).lower()})") from error
     except SqlError as problem:
+        if kind == "sheets":
+            reason = str(problem).removeprefix(f"{database.name} ")
+            raise Unreadable(NO_TEXT if reason == NO_TABLES else reason) from problem
         raise Unreadable(f"holds no table that can be read ({problem})") from problem
     if not any(table.sample for table in tables):
         raise Unreadable("has no rows")

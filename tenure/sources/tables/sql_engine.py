@@ -68,6 +68,10 @@ _SYSTEM_SCHEMAS: Final = ("information_schema", "pg_catalog", "pg_toast")
 _NUMBERS: Final = ("INT", "DECIMAL", "DOUBLE", "FLOAT", "REAL", "NUMERIC")
 
 
+NO_TABLES: Final = "there are no tables"
+"""Message of an error without another reason."""
+
+
 class SqlError(Exception):
     """A database that cannot be opened, or a query that failed; the message is shown to users and models."""
 
@@ -141,7 +145,7 @@ class SqlEngine:
                     self._open(database, self._create_view)
                 self._lock()
             if not self.names:
-                raise SqlError("; ".join(self._open_errors) or "there are no tables")
+                raise SqlError("; ".join(self._open_errors) or NO_TABLES)
         except SqlError:
             self.close()
             raise

@@ -101,6 +101,7 @@ def test_a_workbook_is_described_as_a_document(tmp_path: Path) -> None:
         ("a.xls", b"x", "is not a valid workbook"),
         ("a.ods", package(a=b"x"), "is not a valid workbook"),
         ("a.xlsx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "is encrypted"),
+        ("a.ods", package(**{"META-INF__manifest.xml": "<m><encryption-data/></m>"}), "is encrypted"),
     ],
 )
 def test_unreadable_workbooks_have_a_reason(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
@@ -111,6 +112,17 @@ def test_unreadable_workbooks_have_a_reason(tmp_path: Path, name: str, data: byt
     with pytest.raises(Unreadable) as caught:
         list(read_sheets(path))
     assert caught.value.reason == reason
+    with pytest.raises(Unreadable) as described:
+        describe_table_file(path)
+    assert described.value.reason == reason
+
+
+def test_a_workbook_without_cells_has_no_text(tmp_path: Path) -> None:
+    """An empty sheet is no damage."""
+    with pytest.raises(Unreadable) as caught:
+        describe_table_file(make_xlsx(tmp_path / "a.xlsx", s=[]))
+
+    assert caught.value.reason == "has no text"
 
 
 def test_exploding_and_large_workbooks_are_unreadable(tmp_path: Path) -> None:

@@ -2,16 +2,23 @@
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 import pptx
 from pptx.exc import PythonPptxError
+from pptx.presentation import Presentation
 from pptx.slide import Slide
 
-from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter
-from tenure.sources.document.zip_package import PACKAGE_ERRORS, build_document, check_package, parse_xml
+from tenure.sources.document.zip_package import (
+    PACKAGE_ERRORS,
+    build_document,
+    check_package,
+    parse_xml,
+    to_transitional,
+)
+from tenure.sources.parsers.charts import list_plots, list_titles
 from tenure.sources.parsers.registry import Format
 
 PPTX: Final = Format(
@@ -23,22 +30,31 @@ PPTX: Final = Format(
     package_member=b"ppt/presentation.xml",
 )
 
-_EPOCH: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - a day without a time zone
-"""Day 0 of the dates in spreadsheets and charts."""
-
 
 def parse_pptx(data: bytes, limit_bytes: int) -> Document:
     """Parse a presentation."""
     try:
-        check_package(data, limit_bytes, "the old binary PowerPoint format")
-        presentation = pptx.Presentation(io.BytesIO(data))
+        presentation = open_presentation(data, limit_bytes)
         form, pages = NormalFormWriter(), []
         for number, slide in enumerate(presentation.slides, 1):
             pages.append(form.length + 2 if number > 1 else 0)
             _write_slide(form, number, slide)
+        if form.text == "\n\n".join(f"# Slide {number}" for number in range(1, len(pages) + 1)):
+            raise Unreadable(NO_TEXT)
         return build_document(form, presentation.core_properties, tuple(pages))
     except (PythonPptxError, *PACKAGE_ERRORS) as error:
         raise Unreadable("is not a valid presentation") from error
+
+
+def open_presentation(data: bytes, limit_bytes: int) -> Presentation:
+    """Open a presentation.
+
+    Raises:
+        Unreadable: it is encrypted, in an old format, or too large when it is unpacked.
+        Exception: one of python-pptx or `PACKAGE_ERRORS` if it is damaged.
+    """
+    check_package(data, limit_bytes, "the old binary PowerPoint format")
+    return pptx.Presentation(io.BytesIO(to_transitional(data)))
 
 
 def _write_slide(form: NormalFormWriter, number: int, slide: Slide) -> None:
@@ -75,8 +91,7 @@ def iterate_shapes(shapes: Iterable[Any]) -> Iterator[Any]:
 def list_texts(shape: Any) -> list[tuple[int, str]]:
     """Return the paragraphs of a shape or diagram, or the title of a chart, each with its depth in a list from 0."""
     if getattr(shape, "has_chart", False):
-        titles = ("".join(title.xpath(".//a:t/text()")) for title in _get_chart(shape).xpath("./c:chart/c:title"))
-        return [(0, title) for title in titles if title.strip()]
+        return [(0, title) for title in list_titles(shape.chart._chartSpace)]
     if shape.has_text_frame:
         paragraphs = shape.text_frame.paragraphs
         return [(paragraph.level, paragraph.text) for paragraph in paragraphs if paragraph.text.strip()]
@@ -88,48 +103,14 @@ def list_tables(shape: Any) -> Iterator[list[list[str]]]:
     if getattr(shape, "has_table", False):
         yield [[cell.text for cell in row.cells if not cell.is_spanned] for row in shape.table.rows]
     elif getattr(shape, "has_chart", False):
-        # python-pptx knows not every kind of plot, but all kinds have series.
-        for plot in _get_chart(shape).xpath("./c:chart/c:plotArea/*[c:ser]"):
-            yield list(_list_plot_rows(plot.xpath("./c:ser")))
-
-
-def _get_chart(shape: Any) -> Any:
-    return shape.chart._chartSpace
-
-
-def _list_plot_rows(series: Sequence[Any]) -> Iterator[list[str]]:
-    yield ["", *("".join(line.xpath("./c:tx//c:v/text()")[:1]) for line in series)]
-    labels = [_list_points(line, "./c:cat | ./c:xVal") for line in series]
-    values = [_list_points(line, "./c:val | ./c:yVal") for line in series]
-    for index in sorted({index for points in (*labels, *values) for index in points}):
-        label = next((points[index] for points in labels if index in points), "")
-        yield [label, *(points.get(index, "") for points in values)]
-
-
-def _list_points(series: Any, path: str) -> dict[int, str]:
-    """Return the cached values of a series by their index; of categories of several levels, those of the first."""
-    for data in series.xpath(path):
-        dates = any("y" in code.lower() for code in data.xpath(".//c:formatCode/text()"))
-        level = next(iter(data.xpath(".//c:lvl")), data)
-        return {
-            int(point.get("idx")): _format_value("".join(point.xpath("./c:v/text()")), is_date=dates)
-            for point in level.xpath(".//c:pt")
-        }
-    return {}
-
-
-def _format_value(text: str, *, is_date: bool) -> str:
-    try:
-        value = float(text)
-        return (_EPOCH + timedelta(days=value)).date().isoformat() if is_date else f"{value:.12g}"
-    except (ValueError, OverflowError):
-        return text
+        yield from list_plots(shape.chart._chartSpace)
 
 
 def _list_diagram_texts(shape: Any) -> Iterator[str]:
     """Yield the texts of a diagram (SmartArt), whose data are a part of their own."""
     for identifier in shape._element.xpath(".//*[local-name() = 'relIds']/@r:dm"):
-        for point in parse_xml(shape.part.related_part(identifier).blob).iter("{*}pt"):
+        data = shape.part.rels.get(identifier)
+        for point in parse_xml(data.target_part.blob, recover=True).iter("{*}pt") if data is not None else ():
             text = " ".join("".join(node.itertext("{*}t")) for node in point.iter("{*}p"))
             # The points of the presentation repeat the texts of others, and those between points have none.
             if text.strip() and point.get("type") != "pres":
@@ -139,7 +120,7 @@ def _list_diagram_texts(shape: Any) -> Iterator[str]:
 def _list_comments(slide: Slide) -> Iterator[str]:
     for relation in slide.part.rels.values():
         if not relation.is_external and relation.reltype.endswith("/comments"):
-            for comment in parse_xml(relation.target_part.blob).iter("{*}text", "{*}txBody"):
+            for comment in parse_xml(relation.target_part.blob, recover=True).iter("{*}text", "{*}txBody"):
                 yield "".join(comment.itertext())
 
 

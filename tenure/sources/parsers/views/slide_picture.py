@@ -12,16 +12,15 @@ from html import escape
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-import pptx
 from PIL import Image
 from pptx.exc import PythonPptxError
 
 from tenure.contracts.evidence.recognition import PagePlace
 from tenure.sources.document.document import Unreadable
 from tenure.sources.document.normal_form import clean_text
-from tenure.sources.document.zip_package import PACKAGE_ERRORS, check_package
+from tenure.sources.document.zip_package import PACKAGE_ERRORS
 from tenure.sources.parsers.formats.picture import MAX_PIXELS
-from tenure.sources.parsers.formats.pptx import get_notes, list_tables, list_texts
+from tenure.sources.parsers.formats.pptx import get_notes, list_tables, list_texts, open_presentation
 from tenure.sources.parsers.parse import DEFAULT_LIMIT_BYTES
 from tenure.sources.parsers.views.page_picture import find_quote
 
@@ -83,8 +82,7 @@ def draw_slide(data: bytes, place: PagePlace) -> bytes:
         Unreadable: the file is damaged, or has no such slide.
     """
     try:
-        check_package(data, DEFAULT_LIMIT_BYTES, "the old binary PowerPoint format")
-        presentation = pptx.Presentation(io.BytesIO(data))
+        presentation = open_presentation(data, DEFAULT_LIMIT_BYTES)
         if not 0 < place.page <= len(presentation.slides):
             raise Unreadable(f"has no slide {place.page}")
         slide = presentation.slides[place.page - 1]

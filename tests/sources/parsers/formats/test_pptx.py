@@ -1,7 +1,9 @@
 """Tests of the PPTX parser."""
 
+import io
 from bisect import bisect_right
 
+import pptx
 import pytest
 
 from tenure.sources.document.document import Unreadable
@@ -51,6 +53,18 @@ def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
         parse_pptx(data, LIMIT)
 
     assert caught.value.reason == reason
+
+
+def test_a_presentation_without_words_has_no_text() -> None:
+    """The numbers of slides are no text."""
+    made = pptx.Presentation()
+    for _ in range(2):
+        made.slides.add_slide(made.slide_layouts[6])
+    buffer = io.BytesIO()
+    made.save(buffer)
+
+    with pytest.raises(Unreadable, match="has no text"):
+        parse_pptx(buffer.getvalue(), LIMIT)
 
 
 def test_an_exploding_file_is_unreadable() -> None:
