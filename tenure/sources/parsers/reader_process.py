@@ -7,8 +7,8 @@ the socket closes, and this process ends.
 
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,6 +29,7 @@ from tenure.contracts.evidence.recognition import PagePlace, SheetPlace
 from tenure.files.discovery import INCLUDE_SECRETS_HINT, FoundFile, SkippedPath, discover_files
 from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
+from tenure.sources.document import attachments
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.isolation import limit_memory
 from tenure.sources.parsers import recognition
@@ -43,6 +44,13 @@ PARSER_VERSION = "16"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
+
+
+@dataclass(frozen=True)
+class StartedAttachment:
+    """Message that an attachment of the file is going to be read."""
+
+    number: int
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,8 @@ class FileTask:
     """Whether the file is read even if it contains keys, passwords or tokens."""
     unpacked: str = ""
     """Path of the content of a file in an archive; empty for other files."""
+    lost: Mapping[int, str] = field(default_factory=dict)
+    """Reasons for attachments that are left out, by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -244,6 +254,7 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
         if content_hash == task.known_hash:
             return UnchangedFile(task.path)
         recognition.start_file(recognition.FILE_SECONDS)
+        attachments.start_file(task.lost)
         document = parse_open_file(opened)
     return ParsedFile(
         task.path, content_hash, status.st_size, status.st_mtime_ns, document, split_document(document, recipe)
@@ -387,6 +398,7 @@ def serve(connection: Connection) -> None:
         recipe: ReadingOptions = connection.recv()
         connection.send(READY_MESSAGE)
         recognition.set_page_listener(lambda: connection.send(PAGE_MESSAGE))
+        attachments.set_attachment_listener(lambda number: connection.send(StartedAttachment(number)))
         while True:
             connection.send(read_source(connection.recv(), recipe))
     except (EOFError, BrokenPipeError, ConnectionResetError):

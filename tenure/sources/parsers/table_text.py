@@ -193,7 +193,7 @@ def _is_uniform(table: Table) -> bool:
 def _describe(form: NormalFormWriter, table: Table, places: list[DocumentPlace]) -> None:
     start = form.length + 2 if form.length else 0
     form.add_heading(1, table.name)
-    if table.origin is not None:
+    if table.origin is not None and table.origin.sheet:
         places.append(DocumentPlace(start, format_sheet(table.origin.sheet).removesuffix(", ")))
         for row in table.origin.titles:
             place = CellRange(format_sheet(table.origin.sheet), row[0].row, row[0].column, row[0].row, row[-1].column)
