@@ -46,7 +46,7 @@ class FilledRow(NamedTuple):
 
     number: int
     """Number in the sheet, from 1."""
-    cells: list[SheetCell]
+    cells: Sequence[SheetCell]
 
 
 def read_sheets(path: Path) -> Iterator[Sheet]:

@@ -175,7 +175,9 @@ def test_cells_of_a_sheet_are_places(tmp_path: Path) -> None:
 
 def test_a_wide_file_has_a_place_for_each_row(tmp_path: Path) -> None:
     """Above a number of cells, rows are places, so that the number of places is bounded."""
-    path = make_xlsx(tmp_path / "a.xlsx", s=[[f"c{n}" for n in range(80)], *([n] * 80 for n in range(200))])
+    rows: list[list[object]] = [[n] * 80 for n in range(201)]
+    rows[0] = [f"c{n}" for n in range(80)]
+    path = make_xlsx(tmp_path / "a.xlsx", s=rows)
 
     labels = [place.label for place in describe_table_file(path).places]
 

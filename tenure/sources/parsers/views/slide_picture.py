@@ -214,7 +214,7 @@ def _fit(box: _Box, width: float, height: float) -> float:
 def _measure(box: _Box, width: float, size: float) -> float:
     """Return the estimated height of the texts of a box."""
     per_line = max(1.0, (width - 8) / (size * _LETTER_WIDTH))
-    lines = sum(_count_lines(text, per_line) for text in box.paragraphs)
+    lines: float = sum(_count_lines(text, per_line) for text in box.paragraphs)
     for row in (row for rows in box.tables for row in rows if row):
         lines += max(_count_lines(text, max(1.0, per_line / len(row))) for text in row) + 0.2
     return lines * size * _LINE_HEIGHT

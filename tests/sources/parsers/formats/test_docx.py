@@ -122,7 +122,7 @@ def _run(text: str) -> str:
 
 
 def test_all_changes_are_accepted() -> None:
-    """Inserted and moved text, fields and controls are text; what was deleted or moved away is none."""
+    """Inserted and moved text, fields and controls are text, and text that was deleted or moved away is left out."""
     text = _parse_xml(
         f"<w:p>{_run('Rye ')}<w:ins>{_run('needs ')}</w:ins><w:del><w:r><w:delText>wants </w:delText></w:r></w:del>"
         f"<w:moveFrom>{_run('gone ')}</w:moveFrom><w:fldSimple>{_run('six ')}</w:fldSimple>"

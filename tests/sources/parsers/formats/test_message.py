@@ -6,7 +6,8 @@ import pytest
 
 from tenure.contracts.evidence.places import DocumentPlace
 from tenure.sources.document.document import Document, Unreadable
-from tenure.sources.parsers.formats.message import PARENT_HEADER, parse_message
+from tenure.sources.parsers.formats.message import parse_message
+from tenure.sources.parsers.mailbox import PARENT_HEADER
 from tests.architecture.text_functions import TextFunction
 from tests.files.secret_samples import make_key
 from tests.sources.packages import make_epub, package
@@ -132,7 +133,7 @@ def test_attachments_are_read_by_their_formats() -> None:
 def test_archives_are_attachments_of_their_files() -> None:
     """Files of an archive are named with it; an archive of a message in an archive is not unpacked."""
     inner = attach(("application/zip", "deep.zip", package(**{"x.txt": "Deep words."})))
-    archive = package(**{"plan.md": "# Plan\n\nWe ship on Friday.", "empty.txt": " ", "mail.eml": inner})
+    archive = package(**{"plan.md": b"# Plan\n\nWe ship on Friday.", "empty.txt": b" ", "mail.eml": inner})
 
     document = parse_message(attach(("application/zip", "all.zip", archive)), LIMIT)
 
@@ -146,7 +147,7 @@ def test_archives_are_attachments_of_their_files() -> None:
 
 def test_an_archive_that_explodes_costs_only_itself() -> None:
     """An archive is bounded by its ratio, and the message and its other attachments are read."""
-    archive = package(**{"a.txt": b"0" * 60_000_000})
+    archive = package(**{"a.txt": b"Words.", "b.txt": b"0" * 60_000_000})
 
     document = parse_message(attach(("application/zip", "big.zip", archive), ("text/plain", "b.txt", b"Words.")), LIMIT)
 

@@ -19,8 +19,8 @@ def _place(label: str, header: int = 1) -> SheetPlace:
 
 def test_the_window_of_a_workbook_has_the_header_and_the_rows_around(tmp_path: Path) -> None:
     """Rows keep their numbers, also below empty ones; the row of the names is shown above the others."""
-    rows: list[list[object]] = [["Item", "Price", "Day"], *([f"i{n}", n, None] for n in range(2, 40))]
-    rows[29] = []
+    rows: list[list[object]] = [[f"i{n}", n, None] for n in range(1, 40)]
+    rows[0], rows[29] = ["Item", "Price", "Day"], []
     path = make_xlsx(tmp_path / "a.xlsx", Other=[["x"]], **{"My costs": rows})
 
     window = read_window(path, _place("sheet My costs, cell B31"))
@@ -52,7 +52,8 @@ def test_the_window_of_a_csv_file_is_read_up_to_its_last_row(tmp_path: Path) -> 
 
 def test_a_quote_of_very_many_rows_is_shown_from_its_beginning(tmp_path: Path) -> None:
     """The number of rows is bounded."""
-    path = make_xlsx(tmp_path / "a.xlsx", s=[["n"], *([n] for n in range(500))])
+    rows: list[list[object]] = [[n] for n in range(500)]
+    path = make_xlsx(tmp_path / "a.xlsx", s=rows)
 
     window = read_window(path, _place("sheet s, cells A100:A400"))
 
