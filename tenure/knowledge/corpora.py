@@ -14,7 +14,8 @@ from tenure.contracts.evidence.corpora import (
 )
 from tenure.contracts.evidence.figures import Figure
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.recognition import PagePlace
+from tenure.contracts.evidence.places import parse_cells
+from tenure.contracts.evidence.recognition import PagePlace, SheetPlace
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebReport, WebScope
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.pictures import parse_picture_uri
@@ -111,24 +112,18 @@ class Corpora:
             self._store, writer, self._page_readers, self._settings.domain_authority, request, report
         ).run()
 
-    def draw_page(self, source: SourceRecord, start: int, end: int) -> bytes:
-        """Return a WebP image of the page of a part of a source, with its words marked as far as they are on that page.
+    def draw_page(self, source: SourceRecord, start: int, end: int) -> DrawnPage:
+        """Return the page of a part of a source with its words marked, or the cells around it if it is in a sheet.
+
+        Words are marked as far as they are on the page on which the part begins.
 
         Raises:
-            Unreadable: the file has changed, cannot be opened, or has no such page.
+            Unreadable: the file has changed, cannot be opened, or has no such page or cells.
         """
-        page = source.find_page(start) or 1
-        first, *following = list(source.pages or (0,))[page - 1 :]
-        last = following[0] if following else len(source.text)
-        place = PagePlace(
-            page,
-            source.text[start : min(end, last)],
-            (start - first) / max(1, last - first),
-            tuple(word for word in source.find_words(start, end) if word.page in (0, page)),
-        )
+        place = _find_cells(source, start, end) or _find_page_place(source, start, end)
         return self._draw(PictureTask(source.uri, source.content_hash, source.size, place))
 
-    def draw_figure(self, source: SourceRecord, figure: Figure, side: int, check: str = "") -> bytes:
+    def draw_figure(self, source: SourceRecord, figure: Figure, side: int, check: str = "") -> DrawnPage:
         """Return a JPEG image of a figure of a source, with a number below it unless that is empty.
 
         Raises:
@@ -136,14 +131,14 @@ class Corpora:
         """
         return self._draw(PictureTask(source.uri, source.content_hash, source.size, figure, side, check))
 
-    def _draw(self, task: PictureTask) -> bytes:
+    def _draw(self, task: PictureTask) -> DrawnPage:
         (outcome,) = self._page_readers.read_all([task], lambda: None)
         if isinstance(outcome, UnreadableFile):
             raise Unreadable(outcome.reason)
         assert isinstance(outcome, DrawnPage)
-        return outcome.image
+        return outcome
 
-    def draw_reading(self, reading: SourceRecord, side: int) -> bytes:
+    def draw_reading(self, reading: SourceRecord, side: int) -> DrawnPage:
         """Return the picture that a model has read as a JPEG image.
 
         Raises:
@@ -208,3 +203,26 @@ class Corpora:
         self, corpus: str, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> CorpusWriter:
         return CorpusWriter(self._store, self._model, self._cache, self._settings, corpus, report, cancelled)
+
+
+def _find_cells(source: SourceRecord, start: int, end: int) -> SheetPlace | None:
+    """Return the cells of a part of a source, or None if it is in no cells."""
+    cells = source.find_cells(start, end)
+    if cells is None:
+        return None
+    # Titles above a table are ranges; the names of its columns are its first single cells.
+    singles = filter(None, (parse_cells(place.label) for place in source.places if "cell " in place.label))
+    header = next((c.top for c in singles if (c.before, c.left) == (cells.before, cells.left)), cells.top)
+    return SheetPlace(cells, header)
+
+
+def _find_page_place(source: SourceRecord, start: int, end: int) -> PagePlace:
+    page = source.find_page(start) or 1
+    first, *following = list(source.pages or (0,))[page - 1 :]
+    last = following[0] if following else len(source.text)
+    return PagePlace(
+        page,
+        source.text[start : min(end, last)],
+        (start - first) / max(1, last - first),
+        tuple(word for word in source.find_words(start, end) if word.page in (0, page)),
+    )

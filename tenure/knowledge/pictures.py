@@ -99,7 +99,7 @@ class Pictures:
             if not is_picture_reading(source.uri) or not source.figures:
                 continue
             try:
-                image = base64.b64encode(self._corpora.draw_reading(source, _REPORT_SIDE)).decode()
+                image = base64.b64encode(self._corpora.draw_reading(source, _REPORT_SIDE).image).decode()
             except Unreadable:
                 continue  # the text of the reading is still a source
             if len(image) <= rest:

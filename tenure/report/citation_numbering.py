@@ -17,6 +17,7 @@ from tenure.algorithms.writing.paragraphs import split_long_paragraphs
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimBlockKind, ClaimText, Draft
+from tenure.contracts.evidence.places import join_places
 from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.research.pictures import is_picture_reading
 from tenure.contracts.result.result import (
@@ -248,7 +249,7 @@ class CitationNumbering:
             start=citation.start,
             end=citation.end,
             page=source.find_page(citation.start),
-            place=flatten(source.find_place(citation.start)),
+            place=flatten(join_places(source.find_place(citation.start), source.find_place(citation.end - 1))),
             line=position.line if position else None,
             file_start=position.offset if position else None,
             heading="" if source.kind == "code" else find_heading(text, citation.start),

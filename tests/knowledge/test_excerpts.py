@@ -21,6 +21,7 @@ from tenure.knowledge.excerpts import (
 )
 from tenure.knowledge.store.catalogue import SourceRecord
 from tests.knowledge.word_vectors import WordVectors
+from tests.sources.packages import make_pptx, make_xlsx
 from tests.sources.pdfs import make_pdf
 
 BOOK = SourceId("book")
@@ -90,6 +91,33 @@ def test_the_page_of_a_part_is_drawn_as_long_as_the_file_is_the_one_that_was_rea
     knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
     packed = read("Oats need one hour.")
     assert (packed.picture, packed.no_picture) == ("", "is in an archive")
+
+
+def test_slides_and_cells_are_shown(tmp_path: Path) -> None:
+    """A slide is drawn, the cells around a quote of a sheet are read, and a changed workbook has a reason."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "talk.pptx").write_bytes(make_pptx())
+    book = make_xlsx(tmp_path / "docs" / "costs.xlsx", Costs=[["Item", "Price"], ["Rye bread", 4], ["Oat bread", 2]])
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
+
+    def read(words: str) -> StoredPassage:
+        found = knowledge.retrieval.search(SearchRequest(query=words, corpora=("c",), k=4)).passages
+        sources = knowledge.corpora.load_sources([passage.source for passage in found]).values()
+        source = next(source for source in sources if words in source.text)
+        start = source.text.index(words)
+        part = TextRange(source=source.id, start=start, end=start + len(words), with_picture=True)
+        return read_stored_passages(knowledge.corpora, CorpusRequest(action="read", range=part))[0]
+
+    slide, cells, columns = read("Say it slowly."), read("| Oat bread | 2 |"), read("has 2 rows and the columns")
+
+    assert (slide.page, slide.picture_type, slide.window) == (1, "image/svg+xml", None)
+    assert base64.b64decode(slide.picture).startswith(b"<svg")
+    assert cells.window is not None and cells.picture == ""
+    assert (cells.window.label, cells.window.rows[0].cells) == ("sheet Costs, cells A3:B3", ("Item", "Price"))
+    assert (columns.window, columns.no_picture) == (None, "")
+    make_xlsx(book, Costs=[["Item", "Price"], ["Oat bread", 3]])
+    assert read("| Oat bread | 2 |").no_picture == "has changed since it was read"
 
 
 @pytest.mark.parametrize(("source", "start", "end"), [("lost", 0, 5), ("book", 5, 5), ("book", 0, len(LONG) + 1)])

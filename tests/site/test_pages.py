@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.evidence.corpora import IngestProgress, StoredPassage
+from tenure.contracts.evidence.corpora import IngestProgress, SheetRow, SheetWindow, StoredPassage
 from tenure.contracts.result.ask import AskReply
 from tenure.report.assemble import assemble_result
 from tenure.runs.messages import RunConversation, RunDetails
@@ -83,6 +83,38 @@ def test_a_source_shows_its_page_or_why_not() -> None:
     )
 
     assert 'src="data:image/webp;base64,UklGRg==" alt="Page 2 of Bread with the quoted words marked"' in shown
-    assert "The page is not shown: the file has changed since it was read." in missing
+    assert "Its place is not shown: the file has changed since it was read." in missing
     assert "<img" not in missing + text and "not shown" not in text
     assert all("<mark>rye</mark>" in page for page in (shown, missing, text))
+
+
+def test_a_slide_and_the_cells_of_a_sheet_are_shown() -> None:
+    """A drawing says that it is one, and cells are a table with the letters of columns, numbers of rows and a mark."""
+    slide = StoredPassage(
+        source=SourceId("a"),
+        title="Bread",
+        uri="/a.pptx",
+        text="rye",
+        page=2,
+        picture="PA==",
+        picture_type="image/svg+xml",
+    )
+    window = SheetWindow(
+        sheet="Costs",
+        label="sheet Costs, cell B7",
+        columns=("A", "B"),
+        rows=(SheetRow(number=1, cells=("Item", "Price")), SheetRow(number=7, cells=("Rye <b>", "4"))),
+        marked_rows=(7, 7),
+        marked_columns=("B",),
+    )
+    sheet = StoredPassage(source=SourceId("a"), title="Bread", uri="/a.xlsx", text="4", window=window)
+
+    drawn, cells = (
+        bytes(_render("source.html.jinja", run_id="one", passage=one).body).decode() for one in (slide, sheet)
+    )
+
+    assert 'src="data:image/svg+xml;base64,PA==" alt="Slide 2 of Bread with the quoted words marked"' in drawn
+    assert "its colours and fonts are not shown" in drawn
+    assert '<th scope="row">7</th><td dir="auto">Rye &lt;b&gt;</td><td dir="auto"><mark>4</mark></td>' in cells
+    assert '<th scope="col">B</th>' in cells and "<caption>Sheet Costs</caption>" in cells
+    assert "sheet Costs, cell B7" in cells

@@ -2,13 +2,18 @@
 
 import io
 import zipfile
+from datetime import date
 from functools import cache
 from pathlib import Path
 
 import pptx
 import xlsxwriter
-from pptx.chart.data import CategoryChartData
+from lxml import etree
+from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.opc.package import Part
+from pptx.opc.packuri import PackURI
+from pptx.slide import Slide
 from pptx.util import Inches
 
 LAUGHS = (
@@ -16,6 +21,15 @@ LAUGHS = (
     '<!ENTITY d "' + "&c;" * 100 + '"><!ENTITY e "' + "&d;" * 100 + '">]>'
 )
 """Entities that expand to two hundred megabytes."""
+
+_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+_DIAGRAM = f"""<m xmlns="{_DRAWING[:-4]}diagram" xmlns:a="{_DRAWING}">
+<pt type="doc"/><pt><t><a:p><a:r><a:t>Plan</a:t></a:r><a:r><a:t> the work</a:t></a:r></a:p></t></pt>
+<pt type="parTrans"/><pt><t><a:p><a:r><a:t>Do it</a:t></a:r></a:p></t></pt>
+<pt type="pres"><t><a:p><a:r><a:t>Do it</a:t></a:r></a:p></t></pt></m>"""
+_COMMENT = """<p:cmLst xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main">
+<p:cm><p:text>Is this still true?</p:text></p:cm></p:cmLst>"""
 
 
 def package(**files: bytes | str) -> bytes:
@@ -35,6 +49,37 @@ def pack_zeros(size: int) -> bytes:
         for start in range(0, size, len(block)):
             member.write(block[: size - start])
     return buffer.getvalue()
+
+
+def make_rich_pptx() -> bytes:
+    """Return one slide with a diagram (SmartArt), two charts, one of them with dates and a title, and a comment."""
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[6])
+    frame = slide.shapes.add_table(1, 1, Inches(1), Inches(1), Inches(4), Inches(2))._element
+    diagram = _add_part(slide, f"{_RELATIONS}/diagramData", "/ppt/diagrams/data1.xml", _DIAGRAM)
+    data = frame.find(f".//{{{_DRAWING}}}graphicData")
+    data.set("uri", f"{_DRAWING[:-4]}diagram")
+    data[:] = [
+        etree.fromstring(f'<d:relIds xmlns:d="{_DRAWING[:-4]}diagram" xmlns:r="{_RELATIONS}" r:dm="{diagram}"/>')
+    ]
+    days = CategoryChartData()  # type: ignore[no-untyped-call]
+    days.categories = [date(2026, 1, 2), date(2026, 1, 3)]
+    days.add_series("Sales", (23_500_000, 0.5))  # type: ignore[no-untyped-call]
+    place = Inches(5), Inches(1), Inches(2), Inches(2)
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.LINE, *place, days).chart
+    chart.chart_title.text_frame.text = "Sales by day"
+    points = XyChartData()  # type: ignore[no-untyped-call]
+    points.add_series("Weight").add_data_point(1.5, 7)  # type: ignore[no-untyped-call]
+    slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER, *place, points)
+    _add_part(slide, f"{_RELATIONS}/comments", "/ppt/comments/comment1.xml", _COMMENT)
+    buffer = io.BytesIO()
+    made.save(buffer)
+    return buffer.getvalue()
+
+
+def _add_part(slide: Slide, kind: str, name: str, xml: str) -> str:
+    part = Part(PackURI(name), "application/xml", slide.part.package, xml.encode())
+    return slide.part.relate_to(part, kind)
 
 
 def make_pptx() -> bytes:

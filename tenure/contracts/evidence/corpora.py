@@ -205,7 +205,32 @@ class TextRange(Contract):
     end: int = Field(gt=0)
     """Offset after the last character."""
     with_picture: bool = False
-    """Whether a picture of its page is drawn, if the file has pages that can be drawn."""
+    """Whether a picture of its page or slide is drawn, or the cells around it are read, if the file has such places."""
+
+
+class SheetRow(Contract):
+    """Row of a sheet."""
+
+    number: int
+    """Number in the sheet, from 1."""
+    cells: tuple[str, ...]
+
+
+class SheetWindow(Contract):
+    """Cells of a sheet around a quote; rows and columns are counted from 1."""
+
+    sheet: str
+    """Name of the sheet; empty for a file that is one sheet."""
+    label: str
+    """Quoted cells, as in `sheet Costs, cells B7:D7`."""
+    columns: tuple[str, ...]
+    """Letters of the columns."""
+    rows: tuple[SheetRow, ...]
+    """The row that names the columns, and the rows around the quote."""
+    marked_rows: tuple[int, int]
+    """First and last row of the quote."""
+    marked_columns: tuple[str, ...]
+    """Letters of the quoted columns."""
 
 
 class StoredPassage(Contract):
@@ -224,10 +249,14 @@ class StoredPassage(Contract):
     page: int | None = None
     """Page on which it starts, from 1; None for a source without pages."""
     picture: str = ""
-    """Page with the text marked, or picture that a model has read, in Base64; empty unless requested, or with a reason
-    in `no_picture`."""
+    """Page or slide with the text marked, or picture that a model has read, in Base64; empty unless requested, or with
+    a reason in `no_picture`."""
+    picture_type: Literal["image/webp", "image/jpeg", "image/svg+xml"] = "image/webp"
+    """Media type of the picture; SVG for a slide, whose shapes are drawn at their positions with their text."""
+    window: SheetWindow | None = None
+    """Cells around the text if it is in a sheet and a picture is requested."""
     no_picture: str = ""
-    """Reason for a requested picture that could not be drawn, which completes the sentence "the file …"."""
+    """Reason for a requested picture or window that could not be made, which completes the sentence "the file …"."""
 
 
 class CorpusRequest(Contract):

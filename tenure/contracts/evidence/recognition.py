@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from tenure.contracts.evidence.places import CellRange
+
 
 class RecognizedWord(NamedTuple):
     """Word that was recognized in a picture; coordinates are shares of the width and height of its page."""
@@ -29,3 +31,11 @@ class PagePlace(NamedTuple):
     """Share of the text of the page that precedes the quote, by which equal words are distinguished."""
     words: tuple[RecognizedWord, ...] = ()
     """Recognized words of the quote on the page; empty for a page with a text layer."""
+
+
+class SheetPlace(NamedTuple):
+    """Place of a quote in a sheet."""
+
+    cells: CellRange
+    header: int
+    """Row that names the columns, or the first row of a table without names."""

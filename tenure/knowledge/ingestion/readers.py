@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from types import TracebackType
 
@@ -21,10 +22,12 @@ from tenure.sources.isolation import build_child_environment
 from tenure.sources.parsers.reader_process import (
     PAGE_MESSAGE,
     READY_MESSAGE,
+    FileTask,
     PageTask,
     ReaderOutcome,
     ReaderTask,
     ReadingOptions,
+    StartedAttachment,
     UnreadableFile,
 )
 
@@ -39,6 +42,8 @@ _MEASURE_SECONDS = 0.2
 """Interval in which the computing time of a reader is measured."""
 _STOPPED_CPU_SECONDS = 1.0
 """Computing time below which a reader that has reached its limit of passed time counts as stopped."""
+_MAX_LOST_ATTACHMENTS = 3
+"""Attachments that may hang or crash before their message is given up."""
 _PREFETCH_FILES = 12
 """Files per reader that are parsed ahead of the writer: enough to keep it busy, few enough for memory."""
 _FOREVER = float("inf")
@@ -72,6 +77,8 @@ class ReaderProcess:
         self._stopped = False
         self.last_seconds = 0.0
         """Time that the last file has taken: computing time, or the time that passed if its parser was killed."""
+        self._attachment: int | None = None
+        """Number of the attachment that is read; None outside of attachments."""
         self._running: tuple[subprocess.Popen[bytes], Connection] | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
 
@@ -79,21 +86,31 @@ class ReaderProcess:
         """Parse one file or page; a crash or a timeout is reported as an unreadable file.
 
         A process that ends or stops computing for the first time is replaced: the reason may be outside of the file,
-        such as lack of memory.
+        such as lack of memory. A message is read again without an attachment that crashed or hung the process.
 
         Raises:
             ReaderFailed: the process does not start.
         """
         outcome, is_final = self._read_once(task)
-        if is_final or self._stopped:
-            return outcome
         seconds = self.last_seconds
-        outcome, _ = self._read_once(task)
-        self.last_seconds += seconds
+        if not is_final and not self._stopped:
+            outcome, _ = self._read_once(task)
+            seconds += self.last_seconds
+        while isinstance(task, FileTask) and isinstance(outcome, UnreadableFile) and self._can_do_without(task):
+            assert self._attachment is not None
+            task = replace(task, lost={**task.lost, self._attachment: outcome.reason})
+            outcome, _ = self._read_once(task)
+            seconds += self.last_seconds
+        self.last_seconds = seconds
         return outcome
+
+    def _can_do_without(self, task: FileTask) -> bool:
+        """Return whether the process ended while it read an attachment, and few attachments did so before."""
+        return self._attachment is not None and len(task.lost) < _MAX_LOST_ATTACHMENTS and not self._stopped
 
     def _read_once(self, task: ReaderTask) -> tuple[ReaderOutcome, bool]:
         """Return the outcome, and whether a repetition in another process would have the same."""
+        self._attachment = None
         if self._running is None:
             self._running = self._start()
         if self._stopped:
@@ -107,8 +124,12 @@ class ReaderProcess:
             connection.send(task)
             while passed < wall_limit and cpu <= cpu_limit:
                 if connection.poll(min(_MEASURE_SECONDS, wall_limit - passed)):
-                    outcome: ReaderOutcome | str = connection.recv()
+                    outcome: ReaderOutcome | StartedAttachment | str = connection.recv()
+                    if isinstance(outcome, StartedAttachment):
+                        self._attachment = outcome.number
+                        continue
                     if not isinstance(outcome, str):
+                        self._attachment = None
                         self.last_seconds = _measure_cpu(process) - cpu_before
                         return outcome, True
                     assert outcome == PAGE_MESSAGE

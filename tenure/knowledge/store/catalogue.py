@@ -15,7 +15,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusStats, TableStats
 from tenure.contracts.evidence.figures import Figure
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.places import DocumentPlace
+from tenure.contracts.evidence.places import CellRange, DocumentPlace, join_places, parse_cells
 from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.knowledge.store.errors import CorruptTable, UnknownChunk, UnknownCorpus
 from tenure.knowledge.store.schema import (
@@ -85,6 +85,10 @@ class SourceRecord:
         """Return the label of the part at an offset in the text; empty without one."""
         count = bisect_right(self.places, offset, key=lambda place: place.start)
         return self.places[count - 1].label if count else ""
+
+    def find_cells(self, start: int, end: int) -> CellRange | None:
+        """Return the cells of a sheet between two offsets in the text, or None if they are not in cells."""
+        return parse_cells(join_places(self.find_place(start), self.find_place(end - 1)))
 
 
 class KnownFile(NamedTuple):

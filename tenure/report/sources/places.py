@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.algorithms.text.printable import flatten
+from tenure.contracts.evidence.places import parse_cells
 from tenure.contracts.result.result import ResultCitation
 from tenure.report.translation import mark_message, translate
 
@@ -135,7 +136,8 @@ def describe_row(citation: ResultCitation) -> str:
     """Return the row of a quote in a table, with the names of the quoted columns; empty for other quotes."""
     if citation.row is None:
         return ""
-    row = translate(", row {row} of a table", row=citation.row)
+    # Cells of a sheet have the numbers of their rows.
+    row = "" if parse_cells(citation.place) else translate(", row {row} of a table", row=citation.row)
     names = ", ".join(f"“{name}”" for name in citation.columns)
     if len(citation.columns) == 1:
         return row + translate(", column {name}", name=names)

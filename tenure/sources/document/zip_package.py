@@ -1,6 +1,7 @@
 """Check documents that are ZIP packages before they are decompressed, and parse what they have in common."""
 
 import io
+import re
 import zipfile
 import zlib
 from datetime import datetime
@@ -16,6 +17,10 @@ _ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")
 _MAX_COMPRESSION_FACTOR: Final = 10
 """Maximum ratio of the decompressed size of a package to the size limit of a file."""
 _MAX_MEMBERS: Final = 20_000
+_RELATIONS: Final = "_rels/.rels"
+_STRICT: Final = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")  # ".../ooxml/wordprocessingml/main".
+_TRANSITIONAL: Final = rb"http://schemas.openxmlformats.org/\1/2006/"
+_MANIFEST: Final = "META-INF/manifest.xml"
 
 PACKAGE_ERRORS: Final = (
     zipfile.BadZipFile,
@@ -42,8 +47,28 @@ def check_package(data: bytes, limit_bytes: int, old_format: str) -> None:
         raise Unreadable("is encrypted" if _ENCRYPTED_PACKAGE in data else f"is in {old_format}")
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         parts = package.infolist()
+        if any(part.flag_bits & 1 for part in parts):
+            raise Unreadable("is encrypted")
     if sum(part.file_size for part in parts) > limit_bytes * _MAX_COMPRESSION_FACTOR or len(parts) > _MAX_MEMBERS:
         raise Unreadable("unpacks to far more than a document")
+    # OpenDocument files declare the encryption of each member.
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        if _MANIFEST in package.namelist() and b"encryption-data" in package.read(_MANIFEST):
+            raise Unreadable("is encrypted")
+
+
+def to_transitional(data: bytes) -> bytes:
+    """Return an Office package in the transitional form, which libraries know; a strict one has other namespaces."""
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        if _RELATIONS not in package.namelist() or not _STRICT.search(package.read(_RELATIONS)):
+            return data
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as converted:
+            for part in package.infolist():
+                content = package.read(part)
+                is_xml = part.filename.endswith((".xml", ".rels"))
+                converted.writestr(part, _STRICT.sub(_TRANSITIONAL, content) if is_xml else content)
+        return buffer.getvalue()
 
 
 class CoreProperties(Protocol):

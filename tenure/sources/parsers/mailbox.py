@@ -6,17 +6,27 @@ A reply whose parent is in the mailbox is marked, so that its parser does not re
 import hashlib
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from email import message_from_bytes
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from email.utils import parsedate_to_datetime
 from typing import IO, Final
 
+from tenure.sources.document.decode import decode
 from tenure.sources.document.document import Unreadable
-from tenure.sources.parsers.formats.message import PARENT_HEADER, format_date, read_header
+from tenure.sources.document.normal_form import collapse_whitespace
+
+PARENT_HEADER: Final = "X-Tenure-Parent"
+"""Header that the reader of a mailbox adds to a reply if the mailbox contains the message that it answers."""
 
 # "From ann@a.example Fri May  3 10:22:00 2024", but not "From 10 to 12, we test." in a message.
 _SEPARATOR: Final = re.compile(rb"From [^\n]{0,300}\d\d:\d\d:\d\d")
 _QUOTED_SEPARATOR: Final = re.compile(rb">+From ")  # A line "From " of a message is written as ">From ".
 _MESSAGE_ID: Final = re.compile(r"<[^<>\s]{1,500}>")  # "<2@a.example>".
 _UNSAFE: Final = re.compile(r"[^\w.,()&'+ -]+")  # Characters of a subject that are not used in the name of a file.
+_MAX_HEADER_LENGTH: Final = 2_000
 _MAX_LINE_BYTES: Final = 1 << 20
 _MAX_SUBJECT_LENGTH: Final = 50
 _DIGITS: Final = 6
@@ -65,3 +75,33 @@ def _split(file: IO[bytes], max_bytes: int) -> Iterator[bytes]:
         after_blank = not line.strip()
     if lines:
         yield b"".join(lines)
+
+
+def read_header(message: Message, name: str) -> str:
+    """Return the decoded first header of a name as one line; empty without it."""
+    # `get` replaces bytes that are not ASCII, which many programs write as UTF-8.
+    raw = next((value for header, value in message.raw_items() if header.lower() == name), "")
+    data = str(raw)[:_MAX_HEADER_LENGTH].encode("utf-8", "surrogateescape")
+    try:
+        return decode_words(decode(data)) if data.strip() else ""
+    except Unreadable:
+        return ""
+
+
+def decode_words(text: str) -> str:
+    """Return a header with its encoded words, such as `=?utf-8?q?Gr=C3=BC=C3=9Fe?=`, decoded."""
+    try:
+        parts = decode_header(text)
+        words = [part if isinstance(part, str) else decode(part, charset or "") for part, charset in parts if part]
+    except (HeaderParseError, Unreadable, ValueError):
+        return collapse_whitespace(text)
+    return collapse_whitespace("".join(words))
+
+
+def format_date(text: str, *, with_time: bool = True) -> str:
+    """Return the date of a header in ISO 8601; the header itself if it is none."""
+    try:
+        date: datetime = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return text
+    return date.isoformat(" ", "minutes") if with_time else date.date().isoformat()

@@ -42,7 +42,7 @@ _FOREIGN = {
     "is a program": ".exe .dll .so .dylib .o .a .lib .class .pyc .pyo .pyd .wasm .bin",
     "is a font": ".ttf .otf .woff .woff2",
     "is a word processor's file, which Tenure does not read": ".doc .pages",
-    "is a presentation, which Tenure does not read": ".ppt .odp .key",
+    "is a presentation, which Tenure does not read": ".ppt .key",
 }
 _REASONS = {suffix: reason for reason, suffixes in _FOREIGN.items() for suffix in suffixes.split()}
 # "<!DOCTYPE html>" or "<html>" after a declaration of XML and comments.

@@ -7,11 +7,12 @@ the socket closes, and this process ends.
 
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Literal
 
 from tenure.algorithms.chunking.chunking import chunk_text, format_heading_path
 from tenure.algorithms.coding.languages import find_language
@@ -23,16 +24,18 @@ from tenure.algorithms.text.languages.detection import UNKNOWN, detect_languages
 from tenure.algorithms.text.languages.terms import list_terms
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
+from tenure.contracts.evidence.corpora import SheetWindow
 from tenure.contracts.evidence.figures import Figure
-from tenure.contracts.evidence.recognition import PagePlace
+from tenure.contracts.evidence.recognition import PagePlace, SheetPlace
 from tenure.files.discovery import INCLUDE_SECRETS_HINT, FoundFile, SkippedPath, discover_files
 from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
+from tenure.sources.document import attachments
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.isolation import limit_memory
 from tenure.sources.parsers import recognition
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode, parse_code_file
-from tenure.sources.parsers.parse import open_document, parse_open_file
+from tenure.sources.parsers.parse import detect_suffix, open_document, parse_open_file
 from tenure.sources.parsers.web_page import parse_page
 
 READY_MESSAGE = "ready"
@@ -42,6 +45,13 @@ PARSER_VERSION = "16"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
+
+
+@dataclass(frozen=True)
+class StartedAttachment:
+    """Message that an attachment of the file is going to be read."""
+
+    number: int
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,8 @@ class FileTask:
     """Whether the file is read even if it contains keys, passwords or tokens."""
     unpacked: str = ""
     """Path of the content of a file in an archive; empty for other files."""
+    lost: Mapping[int, str] = field(default_factory=dict)
+    """Reasons for attachments that are left out, by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +117,12 @@ class PageTask:
 
 @dataclass(frozen=True)
 class PictureTask:
-    """A page or a figure of a file to draw, if the content of the file has the known hash."""
+    """A page, slide or figure of a file to draw, or cells to read, if the content of the file has the known hash."""
 
     path: str
     known_hash: str
     size: int
-    place: PagePlace | Figure
+    place: PagePlace | SheetPlace | Figure
     side: int = 0
     """Maximum pixels of the longer side of a figure."""
     check: str = ""
@@ -119,10 +131,12 @@ class PictureTask:
 
 @dataclass(frozen=True)
 class DrawnPage:
-    """A page as a WebP image, or a figure as a JPEG image."""
+    """A page or figure as an image, or the cells of a sheet."""
 
     path: str
-    image: bytes
+    image: bytes = b""
+    media_type: Literal["image/webp", "image/jpeg", "image/svg+xml"] = "image/webp"
+    window: SheetWindow | None = None
 
 
 @dataclass(frozen=True)
@@ -245,6 +259,7 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
         if content_hash == task.known_hash:
             return UnchangedFile(task.path)
         recognition.start_file(recognition.FILE_SECONDS)
+        attachments.start_file(task.lost)
         document = parse_open_file(opened)
     return ParsedFile(
         task.path, content_hash, status.st_size, status.st_mtime_ns, document, split_document(document, recipe)
@@ -255,14 +270,24 @@ def _draw_page(task: PictureTask) -> DrawnPage:
     with open_document(Path(task.path)) as opened:
         if _hash_content(opened) != task.known_hash:
             raise Unreadable("has changed since it was read")
-        # Other tasks need none of its libraries.
-        from tenure.sources.parsers.page_picture import draw_page
-        from tenure.sources.parsers.pictures.drawing import encode_figure
+        # Other tasks need none of these libraries.
+        if isinstance(task.place, SheetPlace):
+            from tenure.sources.parsers.views.sheet_window import read_window
 
+            return DrawnPage(task.path, window=read_window(opened.path, task.place))
         data = opened.read(opened.status.st_size)
-        if isinstance(task.place, PagePlace):
-            return DrawnPage(task.path, draw_page(data, task.place))
-        return DrawnPage(task.path, encode_figure(data, opened.path, task.place, task.side, task.check))
+        if isinstance(task.place, Figure):
+            from tenure.sources.parsers.pictures.drawing import encode_figure
+
+            image = encode_figure(data, opened.path, task.place, task.side, task.check)
+            return DrawnPage(task.path, image, "image/jpeg")
+        if detect_suffix(data, opened.path.suffix.lower()) == ".pptx":
+            from tenure.sources.parsers.views.slide_picture import draw_slide
+
+            return DrawnPage(task.path, draw_slide(data, task.place), "image/svg+xml")
+        from tenure.sources.parsers.views.page_picture import draw_page
+
+        return DrawnPage(task.path, draw_page(data, task.place))
 
 
 def _unpack(task: ArchiveTask) -> UnpackedArchive | UnchangedFile:
@@ -383,6 +408,7 @@ def serve(connection: Connection) -> None:
         recipe: ReadingOptions = connection.recv()
         connection.send(READY_MESSAGE)
         recognition.set_page_listener(lambda: connection.send(PAGE_MESSAGE))
+        attachments.set_attachment_listener(lambda number: connection.send(StartedAttachment(number)))
         while True:
             connection.send(read_source(connection.recv(), recipe))
     except (EOFError, BrokenPipeError, ConnectionResetError):

@@ -2,12 +2,15 @@
 
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
+from tenure.contracts.evidence.places import CellRange, DocumentPlace, format_sheet
 from tenure.files.opening import FileRefused, open_file
-from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.tables.catalogue import (
     SQLITE_MAGIC,
@@ -16,11 +19,13 @@ from tenure.sources.tables.catalogue import (
     Column,
     Database,
     ResultTable,
+    SheetOrigin,
     Table,
     to_sql_identifier,
 )
+from tenure.sources.tables.csv_rows import locate_rows
 from tenure.sources.tables.pinned_files import open_databases
-from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, is_type_mismatch
+from tenure.sources.tables.sql_engine import NO_TABLES, SqlEngine, SqlError, SqlLimits, is_type_mismatch
 
 _LIMITS: Final = SqlLimits(seconds=40.0, rows=200, memory_mb=1024)
 """Limits for the description of one table; the timeout of a reader process is longer."""
@@ -32,6 +37,8 @@ _MAX_DESCRIBED_ROWS = 24
 """Maximum number of rows that become sentences; the table contains all rows."""
 _MAX_VALUE_LENGTH = 60
 """Maximum length of a value in a sentence, in characters."""
+_MAX_PLACES = 10_000
+"""Cells of a file that have a place each; a sheet of 200 rows and 20 columns has 4,000."""
 
 
 def describe_table_file(path: Path, *, uniform: bool = False) -> Document:
@@ -55,11 +62,16 @@ def describe_table_file(path: Path, *, uniform: bool = False) -> Document:
     except OSError as error:
         raise Unreadable(f"could not be opened ({(error.strerror or type(error).__name__).lower()})") from error
     except SqlError as problem:
+        if kind == "sheets":
+            reason = str(problem).removeprefix(f"{database.name} ")
+            raise Unreadable(NO_TEXT if reason == NO_TABLES else reason) from problem
         raise Unreadable(f"holds no table that can be read ({problem})") from problem
     if not any(table.sample for table in tables):
         raise Unreadable("has no rows")
     if uniform and kind == "jsonl" and not _is_uniform(tables[0]):
         raise Unreadable("has no uniform records")
+    if kind in ("csv", "tsv"):
+        tables = tuple(replace(table, origin=locate_rows(path.absolute(), table)) for table in tables)
     return build_description("", tables)
 
 
@@ -75,10 +87,10 @@ def describe_tables(database: Database, limits: SqlLimits) -> tuple[Table, ...]:
 
 def build_description(title: str, tables: Sequence[Table]) -> Document:
     """Return a document with a section for each table: its columns, their statistics, and rows."""
-    form = NormalFormWriter()
+    form, places = NormalFormWriter(), list[DocumentPlace]()
     for table in tables:
-        _describe(form, table)
-    return Document(title=title, text=form.text, kind="prose")
+        _describe(form, table, places)
+    return Document(title=title, text=form.text, kind="prose", places=tuple(places))
 
 
 def build_result_document(title: str, sql: str, origin: str, result: ResultTable) -> Document:
@@ -178,8 +190,16 @@ def _is_uniform(table: Table) -> bool:
     return sum(length > _MAX_CELL_LENGTH for length in longest) * 2 < len(longest)
 
 
-def _describe(form: NormalFormWriter, table: Table) -> None:
+def _describe(form: NormalFormWriter, table: Table, places: list[DocumentPlace]) -> None:
+    start = form.length + 2 if form.length else 0
     form.add_heading(1, table.name)
+    if table.origin is not None and table.origin.sheet:
+        places.append(DocumentPlace(start, format_sheet(table.origin.sheet).removesuffix(", ")))
+        for row in table.origin.titles:
+            place = CellRange(format_sheet(table.origin.sheet), row[0].row, row[0].column, row[0].row, row[-1].column)
+            places.append(DocumentPlace(form.length + 2, place.label))
+            form.add_paragraph(" ".join(cell.text for cell in row))
+        places.append(DocumentPlace(form.length + 2, places[-1 - len(table.origin.titles)].label))
     columns = _join_list([column.name for column in table.columns])
     size = "" if table.row_count is None else f"{table.row_count} row{'' if table.row_count == 1 else 's'} and "
     form.add_paragraph(f"The table {table.name} has {size}the columns {columns}.")
@@ -187,9 +207,26 @@ def _describe(form: NormalFormWriter, table: Table) -> None:
         form.add_paragraph(_describe_column(table, column))
     if table.row_count is None or table.row_count > len(table.sample):
         form.add_paragraph(f"These are the first {len(table.sample)} rows of {table.name}:")
-    form.add_row([column.name for column in table.columns])
-    for row in table.sample:
-        form.add_row([format_value(value) for value in row])
+    rows = [[column.name for column in table.columns], *(map(format_value, values) for values in table.sample)]
+    numbers = (table.origin.header, *table.origin.rows) if table.origin is not None else ()
+    for cells, number in zip_longest(rows, numbers[: len(rows)]):
+        words = [collapse_whitespace(cell) for cell in cells]
+        form.add_row(words)
+        if table.origin is not None and number is not None and any(words):
+            places += _locate_cells(words, number, table.origin, form.length, max(0, _MAX_PLACES - len(places)))
+
+
+def _locate_cells(words: Sequence[str], row: int, origin: SheetOrigin, end: int, limit: int) -> list[DocumentPlace]:
+    """Return a place for each cell of a row that ends at an offset; one for the row if there are more than `limit`."""
+    start = end - len("| " + " | ".join(words) + " |")
+    before = format_sheet(origin.sheet)
+    if len(words) > limit:
+        return [DocumentPlace(start, CellRange(before, row, origin.columns[0], row, origin.columns[-1]).label)]
+    places = []
+    for column, word in zip(origin.columns, words, strict=False):
+        places.append(DocumentPlace(start, CellRange(before, row, column, row, column).label))
+        start += len(word) + len(" | ")
+    return places
 
 
 def _describe_column(table: Table, column: Column) -> str:

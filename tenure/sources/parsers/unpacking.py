@@ -22,6 +22,7 @@ from typing import IO, Any, Final
 from tenure.contracts.evidence.places import TAR_SUFFIXES, is_archive
 from tenure.files.discovery import SkippedPath
 from tenure.sources.document.document import Unreadable
+from tenure.sources.parsers.mailbox import iterate_messages
 from tenure.sources.parsers.parse import DEFAULT_LIMIT_BYTES
 from tenure.sources.tables.catalogue import TABLE_FORMATS
 
@@ -138,9 +139,6 @@ class _Unpacker:
                     self._skip(path, "is a link" if member.issym() or member.islnk() else "is not a regular file")
 
     def _unpack_mailbox(self, file: IO[bytes], inside: PurePosixPath, depth: int) -> None:
-        # Imported when needed: the parser of messages takes a second.
-        from tenure.sources.parsers.mailbox import iterate_messages
-
         for name, message in iterate_messages(file, self._limits.member_bytes):
             self._store(inside / name, BytesIO(message), len(message), depth)
 

@@ -43,6 +43,11 @@ TABLE_MEDIA_TYPES: Final = {
 }
 """Suffixes by media type; the parser of plain text declares CSV and TSV."""
 
+DEFAULT_SAMPLE_ROWS: Final = 200
+"""Number of sample rows of a table; a table with at most as many rows is shown completely."""
+MAX_CELL_LENGTH: Final = 500
+"""Characters of a cell of a sample or a result."""
+
 SQLITE_MAGIC: Final = b"SQLite format 3\x00"
 """First bytes of every SQLite file; other formats use the suffix `.db`, too."""
 
@@ -78,6 +83,30 @@ class Column:
 
 
 @dataclass(frozen=True)
+class CellText:
+    """Text of a cell; rows and columns are counted from 1."""
+
+    row: int
+    column: int
+    text: str
+
+
+@dataclass(frozen=True)
+class SheetOrigin:
+    """Place of a table in its sheet; rows and columns are counted from 1."""
+
+    sheet: str
+    """Name of the sheet; empty for a file that is one sheet."""
+    columns: tuple[int, ...]
+    header: int | None
+    """Row of the header; None for a table without one."""
+    rows: tuple[int, ...]
+    """Rows of the sample."""
+    titles: tuple[tuple[CellText, ...], ...] = ()
+    """Rows above the header."""
+
+
+@dataclass(frozen=True)
 class Table:
     """Description of a table for people and models."""
 
@@ -86,6 +115,8 @@ class Table:
     row_count: int | None = None
     """Number of rows; None if they were not counted."""
     sample: tuple[tuple[CellValue, ...], ...] = ()
+    origin: SheetOrigin | None = None
+    """Place in a sheet; None for other tables."""
 
 
 @dataclass(frozen=True)

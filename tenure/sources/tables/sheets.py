@@ -12,7 +12,14 @@ from python_calamine import CalamineError, CalamineWorkbook, PasswordError, Shee
 from tenure.files.opening import FileRefused, open_file
 from tenure.sources.document.document import Unreadable
 from tenure.sources.document.zip_package import PACKAGE_ERRORS, check_package
-from tenure.sources.tables.catalogue import make_column_names, make_unique, to_sql_identifier
+from tenure.sources.tables.catalogue import (
+    DEFAULT_SAMPLE_ROWS,
+    CellText,
+    SheetOrigin,
+    make_column_names,
+    make_unique,
+    to_sql_identifier,
+)
 
 _MAX_BYTES: Final = 50_000_000
 _MAX_CELLS: Final = 2_000_000
@@ -29,7 +36,17 @@ class Sheet(NamedTuple):
     """Sheet with a table."""
 
     name: str
+    """SQL name."""
     table: pa.Table
+    origin: SheetOrigin
+
+
+class FilledRow(NamedTuple):
+    """Row that is not empty."""
+
+    number: int
+    """Number in the sheet, from 1."""
+    cells: Sequence[SheetCell]
 
 
 def read_sheets(path: Path) -> Iterator[Sheet]:
@@ -38,6 +55,14 @@ def read_sheets(path: Path) -> Iterator[Sheet]:
     Raises:
         Unreadable: the workbook is encrypted, damaged or too large.
     """
+    names: set[str] = set()
+    for title, left, rows in read_rows(path):
+        if sheet := _build_sheet(title, left, rows, names):
+            yield sheet
+
+
+def read_rows(path: Path) -> Iterator[tuple[str, int, list[FilledRow]]]:
+    """Yield name, number of the first column, and rows of each visible sheet of a workbook; see `read_sheets`."""
     try:
         with open_file(path.absolute()) as opened:
             data = opened.read(_MAX_BYTES + 1)
@@ -55,8 +80,7 @@ def read_sheets(path: Path) -> Iterator[Sheet]:
         raise Unreadable("is not a valid workbook") from error
 
 
-def _read_workbook(workbook: CalamineWorkbook) -> Iterator[Sheet]:
-    names: set[str] = set()
+def _read_workbook(workbook: CalamineWorkbook) -> Iterator[tuple[str, int, list[FilledRow]]]:
     cells = 0
     for metadata in workbook.sheets_metadata:
         if metadata.typ != SheetTypeEnum.WorkSheet or metadata.visible != SheetVisibleEnum.Visible:
@@ -65,31 +89,49 @@ def _read_workbook(workbook: CalamineWorkbook) -> Iterator[Sheet]:
         cells += sheet.height * sheet.width
         if cells > _MAX_CELLS:
             raise Unreadable(f"has more than {_MAX_CELLS} cells")
+        top, left = sheet.start or (0, 0)
         rows = [[None if cell == "" else cell for cell in row] for row in sheet.to_python()]
-        if table := _build_table([row for row in rows if any(cell is not None for cell in row)]):
-            yield Sheet(make_unique(to_sql_identifier(metadata.name), names), table)
+        filled = [FilledRow(n, row) for n, row in enumerate(rows, top + 1) if any(cell is not None for cell in row)]
+        yield metadata.name, left + 1, filled
 
 
-def _build_table(rows: Sequence[Sequence[SheetCell]]) -> pa.Table | None:
-    """Return rows as a table with the names of the header, or None if there are no rows below it."""
-    columns, body = _split_header(rows)
-    if not body:
-        return None
-    values = [[row[index] for row in body] for index in range(len(columns))]
+def _build_sheet(title: str, left: int, rows: Sequence[FilledRow], names: set[str]) -> Sheet | None:
+    """Return the table of a sheet with the names of its header, or None if the sheet is empty."""
+    header = _find_header(rows)
+    width = max((len(row.cells) for row in rows), default=0)
+    columns = make_column_names([None] * width if header is None else rows[header].cells)
+    body = rows if header is None else rows[header + 1 :]
+    values = [[row.cells[index] for row in body] for index in range(width)]
     filled = [index for index, column in enumerate(values) if any(cell is not None for cell in column)]
-    return pa.table({columns[index]: _build_column(values[index]) for index in filled})
+    if not filled:
+        return None
+    origin = SheetOrigin(
+        title,
+        tuple(left + index for index in filled),
+        None if header is None else rows[header].number,
+        tuple(row.number for row in body[:DEFAULT_SAMPLE_ROWS]),
+        tuple(_list_texts(row, left) for row in rows[: header or 0]),
+    )
+    table = pa.table({columns[index]: _build_column(values[index]) for index in filled})
+    return Sheet(make_unique(to_sql_identifier(title), names), table, origin)
 
 
-def _split_header(rows: Sequence[Sequence[SheetCell]]) -> tuple[list[str], Sequence[Sequence[SheetCell]]]:
-    """Return the names of the columns and the rows below them; columns without a header are numbered."""
-    width = max(map(len, rows), default=0)
+def _list_texts(row: FilledRow, left: int) -> tuple[CellText, ...]:
+    return tuple(
+        CellText(row.number, column, format_cell(cell))
+        for column, cell in enumerate(row.cells, left)
+        if cell is not None
+    )
+
+
+def _find_header(rows: Sequence[FilledRow]) -> int | None:
+    """Return the index of the row that names the columns; None if there is none, or no row below it."""
+    width = max((len(row.cells) for row in rows), default=0)
     for index, row in enumerate(rows[:_MAX_HEADER_ROWS]):
-        texts = [cell for cell in row if cell is not None]
+        texts = [cell for cell in row.cells if cell is not None]
         if len(texts) >= max(1, 0.6 * width):
-            if all(isinstance(cell, str) for cell in texts):
-                return make_column_names(row), rows[index + 1 :]
-            break
-    return make_column_names([None] * width), rows
+            return index if all(isinstance(cell, str) for cell in texts) and index + 1 < len(rows) else None
+    return None
 
 
 def _build_column(column: Sequence[SheetCell]) -> pa.Array:
@@ -102,7 +144,7 @@ def _build_column(column: Sequence[SheetCell]) -> pa.Array:
         kinds = {datetime}
     if len(kinds) == 1 and kinds <= {float, int, bool, str, date, datetime}:
         return pa.array(column)
-    return pa.array([None if cell is None else _format_cell(cell) for cell in column], pa.string())
+    return pa.array([None if cell is None else format_cell(cell) for cell in column], pa.string())
 
 
 def _is_whole(cell: SheetCell) -> bool:
@@ -110,7 +152,8 @@ def _is_whole(cell: SheetCell) -> bool:
     return isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53
 
 
-def _format_cell(cell: SheetCell) -> str:
+def format_cell(cell: SheetCell) -> str:
+    """Return a cell as text."""
     if isinstance(cell, float) and _is_whole(cell):
         return str(int(cell))
     return cell.isoformat() if isinstance(cell, date | datetime) else str(cell)

@@ -24,18 +24,25 @@ import pyarrow as pa
 
 from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.sources.document.document import Unreadable
-from tenure.sources.tables.catalogue import CellValue, Column, ColumnKind, Database, ResultTable, Table
+from tenure.sources.tables.catalogue import (
+    DEFAULT_SAMPLE_ROWS,
+    MAX_CELL_LENGTH,
+    CellValue,
+    Column,
+    ColumnKind,
+    Database,
+    ResultTable,
+    SheetOrigin,
+    Table,
+)
 from tenure.sources.tables.document_tables import build_table
 from tenure.sources.tables.postgres_options import ConnectionStringError, parse_connection_string
 from tenure.sources.tables.sql_guard import check_sql
 
-DEFAULT_SAMPLE_ROWS: Final = 200
-"""Number of sample rows; a table with at most as many rows is shown completely."""
 _MAX_COMMON_VALUES = 20
 """Number of distinct values up to which all values are listed."""
 _MAX_COLUMNS = 80
 _MAX_TABLES = 40
-_MAX_CELL_LENGTH = 500
 
 _MAX_RESULT_COLUMNS = 2_000
 _MAX_RESULT_CHARACTERS = 20_000_000
@@ -59,6 +66,10 @@ _QUOTED: Final = re.compile(r'"[^"]*"')  # 'connection to server at "10.0.0.7" f
 _EXTENSIONS: Final = {"sqlite": "sqlite_scanner", "postgres": "postgres_scanner"}
 _SYSTEM_SCHEMAS: Final = ("information_schema", "pg_catalog", "pg_toast")
 _NUMBERS: Final = ("INT", "DECIMAL", "DOUBLE", "FLOAT", "REAL", "NUMERIC")
+
+
+NO_TABLES: Final = "there are no tables"
+"""Message of an error without another reason."""
 
 
 class SqlError(Exception):
@@ -103,6 +114,7 @@ class SqlEngine:
         self._on_stuck = on_stuck
         self._tables: dict[str, list[str]] = {database.name: [] for database in opened}
         self._open_errors = list(problems)
+        self._origins: dict[str, SheetOrigin] = {}
         self._hidden: frozenset[str] = frozenset()
         config: dict[str, Any] = {
             "autoinstall_known_extensions": False,
@@ -133,7 +145,7 @@ class SqlEngine:
                     self._open(database, self._create_view)
                 self._lock()
             if not self.names:
-                raise SqlError("; ".join(self._open_errors) or "there are no tables")
+                raise SqlError("; ".join(self._open_errors) or NO_TABLES)
         except SqlError:
             self.close()
             raise
@@ -180,8 +192,8 @@ class SqlEngine:
                 count = int(self._fetch_all(f"SELECT count(*) FROM {_quote_qualified(name)}")[0][0])
                 columns = tuple(self._measure_column(name, column) for column in columns)
         except SqlTimeout:
-            return Table(name, columns, None, rows)
-        return Table(name, columns, count, rows)
+            return Table(name, columns, None, rows, self._origins.get(name))
+        return Table(name, columns, count, rows, self._origins.get(name))
 
     def _measure_column(self, name: str, column: Column) -> Column:
         cell, table = quote_name(column.name), _quote_qualified(name)
@@ -237,7 +249,12 @@ class SqlEngine:
         # The import takes as long as all other imports of this module together.
         from tenure.sources.tables.sheets import read_sheets
 
-        self._load(database, ((sheet.name, sheet.table) for sheet in read_sheets(Path(database.location))))
+        def load() -> Iterator[tuple[str, pa.Table]]:
+            for sheet in read_sheets(Path(database.location)):
+                self._origins[f"{database.name}.{sheet.name}"] = sheet.origin
+                yield sheet.name, sheet.table
+
+        self._load(database, load())
 
     def _load_document(self, database: Database) -> None:
         """Load the tables in the text of a document; they have the numbers of their order."""
@@ -394,7 +411,7 @@ def _convert_value(cell: object) -> CellValue:
         return cell.isoformat()
     if isinstance(cell, bytes):
         return f"({len(cell)} bytes)"
-    return str(cell)[:_MAX_CELL_LENGTH]
+    return str(cell)[:MAX_CELL_LENGTH]
 
 
 def quote_name(name: str) -> str:

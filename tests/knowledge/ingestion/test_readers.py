@@ -24,6 +24,7 @@ from tenure.sources.parsers.reader_process import (
 )
 from tests.knowledge.word_vectors import WordVectors
 from tests.sources.packages import wide_xlsx
+from tests.sources.parsers.formats.test_message import attach
 from tests.support.tiers import slow
 
 
@@ -109,6 +110,32 @@ class KilledOnce:
             self._marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return len(text.split())
+
+
+def test_an_attachment_that_crashes_its_parser_costs_only_itself(tmp_path: Path, reader: ReaderProcess) -> None:
+    """The message is read again without the attachment, which is named with the reason."""
+    (tmp_path / "a.eml").write_bytes(
+        attach(("text/plain", "good.txt", b"Good words."), ("text/plain", "bad.txt", b"They crash."))
+    )
+
+    outcome = reader.read(FileTask(str(tmp_path / "a.eml")))
+
+    assert isinstance(outcome, ParsedFile)
+    assert "Good words." in outcome.document.text and "crash" not in outcome.document.text
+    assert outcome.document.unread == "was read without the attachment bad.txt (crashed its parser)"
+
+
+def test_a_message_that_crashes_its_parser_is_unreadable(tmp_path: Path, reader: ReaderProcess) -> None:
+    """Without attachments there is nothing to leave out; with very many, only a few are tried."""
+    (tmp_path / "a.eml").write_bytes(attach(words="It will crash."))
+    (tmp_path / "b.eml").write_bytes(
+        attach(*(("text/plain", f"{n}.txt", b"Good words.") for n in range(9)), words="It will crash.")
+    )
+
+    outcomes = [reader.read(FileTask(str(tmp_path / name))) for name in ("a.eml", "b.eml")]
+
+    reasons = [outcome.reason for outcome in outcomes if isinstance(outcome, UnreadableFile)]
+    assert reasons == ["crashed its parser", "crashed its parser"]
 
 
 def test_file_of_a_killed_reader_is_read_again(docs: Path, tmp_path: Path) -> None:

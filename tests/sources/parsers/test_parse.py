@@ -122,7 +122,7 @@ _UNRECOGNIZED = f"is a picture, and {recognition.MISSING}"
         ("a.doc", b"x", "is a word processor's file, which Tenure does not read"),
         ("a.rtf", b"x", "is not a valid RTF document"),
         ("a.msg", b"x", "is not a valid Outlook message"),
-        ("a.xlsx", b"x", "holds no table that can be read (a is not a valid workbook)"),
+        ("a.xlsx", b"x", "is not a valid workbook"),
         ("a.ipynb", b"x", "is not a valid notebook"),
         ("a.xml", b"<!--a-->" * 300 + b"x", None),
         ("a.exe", b"x", "is a program"),

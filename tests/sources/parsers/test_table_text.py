@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tenure.contracts.evidence.places import join_places
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.parse import parse_file
 from tenure.sources.parsers.table_text import (
@@ -13,6 +14,7 @@ from tenure.sources.parsers.table_text import (
     format_value,
 )
 from tenure.sources.tables.catalogue import CellValue, ResultTable
+from tests.sources.packages import make_xlsx
 from tests.sources.table_files import NAMES, sqlite, table_file
 
 TOWNS = ResultTable(("town", "total_sold"), (("Rome", 12), ("Bath", 3.5), (None, None)))
@@ -144,3 +146,51 @@ def test_empty_and_truncated_results_are_marked() -> None:
 def test_a_cell_is_a_line_of_text(value: CellValue, expected: str) -> None:
     """Numbers are rounded, and texts have no line breaks."""
     assert format_value(value) == expected
+
+
+def test_cells_of_a_sheet_are_places(tmp_path: Path) -> None:
+    """Titles, the sheet and each cell have a place; a quote of several cells names all of them."""
+    path = make_xlsx(
+        tmp_path / "a.xlsx", Costs=[["Costs of 2026"], [], ["Item", "Price"], ["Rye", 4]], More=[["Day"], [1]]
+    )
+
+    document = describe_table_file(path)
+
+    def find(words: str) -> str:
+        start = document.text.index(words)
+        inside = [[p.label for p in document.places if p.start <= at][-1] for at in (start, start + len(words) - 1)]
+        return join_places(*inside)
+
+    quotes = ("Costs of 2026", "The table a.costs", "| Item ", "| Rye | 4 |", "4 |", "The table a.more", "| 1 |")
+    assert [find(quote) for quote in quotes] == [
+        "sheet Costs, cell A1",
+        "sheet Costs",
+        "sheet Costs, cell A3",
+        "sheet Costs, cells A4:B4",
+        "sheet Costs, cell B4",
+        "sheet More",
+        "sheet More, cell A2",
+    ]
+
+
+def test_a_wide_file_has_a_place_for_each_row(tmp_path: Path) -> None:
+    """Above a number of cells, rows are places, so that the number of places is bounded."""
+    rows: list[list[object]] = [[n] * 80 for n in range(201)]
+    rows[0] = [f"c{n}" for n in range(80)]
+    path = make_xlsx(tmp_path / "a.xlsx", s=rows)
+
+    labels = [place.label for place in describe_table_file(path).places]
+
+    assert labels[2:4] == ["sheet s, cell A1", "sheet s, cell B1"]
+    assert labels[-1] == "sheet s, cells A201:CB201"
+    assert len(labels) < 10_100
+
+
+def test_the_cells_of_a_csv_file_are_places(tmp_path: Path) -> None:
+    """A file that is one sheet has cells without the name of a sheet."""
+    (tmp_path / "a.csv").write_text("item,price\nRye,4\n", encoding="utf-8")
+
+    document = describe_table_file(tmp_path / "a.csv")
+
+    assert [place.label for place in document.places if place.label] == ["cell A1", "cell B1", "cell A2", "cell B2"]
+    assert document.text[document.places[-1].start :] == "| 4 |"

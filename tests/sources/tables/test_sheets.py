@@ -8,6 +8,7 @@ import xlsxwriter
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.table_text import describe_table_file
+from tenure.sources.tables.catalogue import CellText, SheetOrigin
 from tenure.sources.tables.sheets import read_sheets
 from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits
 from tests.sources.packages import make_xlsx, pack_zeros, package
@@ -46,18 +47,33 @@ def test_columns_without_names_are_numbered(tmp_path: Path) -> None:
     assert [str(kind) for kind in sheet.table.schema.types][:2] == ["int64", "double"]
 
 
-def test_hidden_and_empty_sheets_are_no_tables(tmp_path: Path) -> None:
-    """Hidden sheets are not read, and a header without rows is no table."""
+def test_hidden_sheets_are_no_tables(tmp_path: Path) -> None:
+    """Hidden sheets are not read; the only row of a sheet is no header."""
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(str(path)) as workbook:
-        workbook.add_worksheet("shown").write_row(0, 0, ["only", "names"])
+        workbook.add_worksheet("shown").write_row(0, 0, ["only", "words"])
+        workbook.add_worksheet("empty")
         hidden = workbook.add_worksheet("hidden")
         hidden.write_column(0, 0, ["a", "b"])
         hidden.hide()
 
-    assert list(read_sheets(path)) == []
-    with pytest.raises(Unreadable, match="holds no table that can be read"):
-        describe_table_file(path)
+    assert [sheet.table.to_pydict() for sheet in read_sheets(path)] == [{"column 1": ["only"], "column 2": ["words"]}]
+
+
+def test_a_table_knows_its_place_in_the_sheet(tmp_path: Path) -> None:
+    """Rows and columns are those that a spreadsheet program shows, and rows above the header are titles."""
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(str(path)) as workbook:
+        sheet = workbook.add_worksheet("Costs 1")
+        sheet.write(1, 1, "Costs of 2026")
+        sheet.write_row(3, 1, ["Item", "Price"])
+        sheet.write_row(4, 1, ["Rye", 4])
+        sheet.write_row(6, 1, ["Oats", 2])
+
+    (read,) = read_sheets(path)
+
+    titles = ((CellText(2, 2, "Costs of 2026"),),)
+    assert read.origin == SheetOrigin("Costs 1", (2, 3), 4, (5, 7), titles)
 
 
 def test_sheets_are_queried(tmp_path: Path) -> None:
@@ -85,6 +101,7 @@ def test_a_workbook_is_described_as_a_document(tmp_path: Path) -> None:
         ("a.xls", b"x", "is not a valid workbook"),
         ("a.ods", package(a=b"x"), "is not a valid workbook"),
         ("a.xlsx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "is encrypted"),
+        ("a.ods", package(**{"META-INF__manifest.xml": "<m><encryption-data/></m>"}), "is encrypted"),
     ],
 )
 def test_unreadable_workbooks_have_a_reason(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
@@ -95,6 +112,17 @@ def test_unreadable_workbooks_have_a_reason(tmp_path: Path, name: str, data: byt
     with pytest.raises(Unreadable) as caught:
         list(read_sheets(path))
     assert caught.value.reason == reason
+    with pytest.raises(Unreadable) as described:
+        describe_table_file(path)
+    assert described.value.reason == reason
+
+
+def test_a_workbook_without_cells_has_no_text(tmp_path: Path) -> None:
+    """An empty sheet is no damage."""
+    with pytest.raises(Unreadable) as caught:
+        describe_table_file(make_xlsx(tmp_path / "a.xlsx", s=[]))
+
+    assert caught.value.reason == "has no text"
 
 
 def test_exploding_and_large_workbooks_are_unreadable(tmp_path: Path) -> None:

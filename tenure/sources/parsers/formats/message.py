@@ -3,29 +3,34 @@
 Quoted words of other messages are marked, so that they are not cited as the words of the sender.
 """
 
+import io
 import re
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
-from datetime import datetime
 from email import message_from_bytes
-from email.errors import HeaderParseError, MessageError
-from email.header import decode_header
+from email.errors import MessageError
 from email.message import Message
-from email.utils import parsedate_to_datetime
-from pathlib import PurePosixPath
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
-from tenure.contracts.evidence.places import DocumentPlace
+from tenure.contracts.evidence.places import DocumentPlace, is_archive
+from tenure.files.discovery import SkippedPath, discover_files
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
+from tenure.sources.document.attachments import start_attachment
 from tenure.sources.document.decode import decode
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
-from tenure.sources.document.normal_form import NormalFormWriter, clean_text, collapse_whitespace
+from tenure.sources.document.normal_form import NormalFormWriter, clean_text
 from tenure.sources.parsers.formats.plain_text import parse_plain_text, write_plain_text
 from tenure.sources.parsers.html_blocks import write_blocks
 from tenure.sources.parsers.html_tree import parse_html_tree, remove_hidden
+from tenure.sources.parsers.mailbox import PARENT_HEADER, decode_words, format_date, read_header
 from tenure.sources.parsers.parse import find_refusal, parse_content
 from tenure.sources.parsers.registry import Format, find_suffix
+from tenure.sources.parsers.unpacking import UnpackLimits, unpack
 
 MESSAGE: Final = Format(
     parser="parse_message",
@@ -35,12 +40,8 @@ MESSAGE: Final = Format(
     is_binary=True,
 )
 
-PARENT_HEADER: Final = "X-Tenure-Parent"
-"""Header that the reader of a mailbox adds to a reply if the mailbox contains the message that it answers."""
-
 _KNOWN_HEADERS: Final = ("from", "to", "subject", "date", "message-id", "received", "content-type")
 _SIGNATURES: Final = ("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature")
-_MAX_HEADER_LENGTH: Final = 2_000
 _MAX_SHOWN_LENGTH: Final = 300
 """Characters of a header in the text: a list of recipients may be very long."""
 _MAX_DEPTH: Final = 20
@@ -48,6 +49,9 @@ _MAX_DEPTH: Final = 20
 _MAX_PARTS: Final = 500
 _MAX_ATTACHMENTS: Final = 50
 _MAX_ATTACHMENT_BYTES: Final = 20_000_000
+_ARCHIVE_LIMITS: Final = UnpackLimits(members=500, total_bytes=200_000_000, member_bytes=_MAX_ATTACHMENT_BYTES)
+_IN_ARCHIVE: Final = ContextVar("in_archive", default=False)
+"""Whether the message that is parsed is in an attached archive, whose archives are not unpacked."""
 _ATTACHMENT_SECONDS: Final = 10.0
 """Computing time after which no further attachment is read; a file of 1 MB gets 25 in all."""
 _MAX_NAMED: Final = 5
@@ -68,6 +72,16 @@ _UNSAFE_NAME: Final = re.compile(r"[\x00-\x1f/\\]+")  # "../" in the name of an 
 class _Attachment(NamedTuple):
     name: str
     part: Message
+
+
+class _AttachedFile(NamedTuple):
+    name: str
+    """Name of the attachment; in an archive with that of the archive before it."""
+    suffix: str
+    load: Callable[[], bytes]
+    charset: str
+    is_packed: bool = False
+    """Whether it is in an archive."""
 
 
 class _Content(NamedTuple):
@@ -241,34 +255,82 @@ def _add_attachments(
     """Return a message with the texts of its attachments, and those that are not read with the reasons."""
     missing: list[str] = []
     deadline = time.process_time() + _ATTACHMENT_SECONDS
-    for number, attachment in enumerate(attachments):
+    for number, file in enumerate(_iterate_files(attachments, limit_bytes, missing)):
         try:
+            start_attachment()
             if number >= _MAX_ATTACHMENTS:
                 raise Unreadable(f"follows {_MAX_ATTACHMENTS} others")
             if time.process_time() > deadline:
                 raise Unreadable("the time for attachments is used up")
-            document = _append(document, attachment.name, _parse_attachment(attachment, limit_bytes))
+            document = _append(document, file.name, _parse_attachment(file, limit_bytes))
         except Unreadable as error:
-            missing.append(f"the attachment {attachment.name} ({error.reason})")
+            missing.append(_describe_unread(file.name, error.reason))
+        except MemoryError:
+            missing.append(_describe_unread(file.name, "needs more memory than a document may"))
+        # A bug of a parser affects only this attachment; the report names it.
+        except Exception as error:
+            missing.append(_describe_unread(file.name, f"broke its parser: {type(error).__name__}"))
     return document, missing
 
 
-def _parse_attachment(attachment: _Attachment, limit_bytes: int) -> Document:
-    name, part = attachment
-    suffix = PurePosixPath(name).suffix.lower() or find_suffix(part.get_content_type())
-    if reason := find_refusal(PurePosixPath(name)) or describe_secret_name(name):
+def _describe_unread(name: str, reason: str) -> str:
+    return f"the attachment {name} ({reason})"
+
+
+def _iterate_files(attachments: Sequence[_Attachment], limit_bytes: int, missing: list[str]) -> Iterator[_AttachedFile]:
+    """Yield the attachments and, in the place of an archive, its files; add those that are not unpacked to others."""
+    for name, part in attachments:
+        suffix = PurePosixPath(name).suffix.lower() or find_suffix(part.get_content_type())
+        file = _AttachedFile(name, suffix, partial(_get_bytes, part), _get_charset(part))
+        if not is_archive(name):
+            yield file
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                yield from _unpack(file, Path(folder).resolve(), limit_bytes, missing)
+            except Unreadable as error:
+                missing.append(_describe_unread(name, error.reason))
+
+
+def _unpack(file: _AttachedFile, folder: Path, limit_bytes: int, missing: list[str]) -> Iterator[_AttachedFile]:
+    """Yield the files of an attached archive."""
+    start_attachment()
+    if _IN_ARCHIVE.get():
+        raise Unreadable("is an archive in an archive")
+    data = _load(file, limit_bytes)
+    skipped = unpack(io.BytesIO(data), file.name, folder, _ARCHIVE_LIMITS)
+    found = discover_files([folder])
+    refused = [SkippedPath(str(Path(where).relative_to(folder)), reason) for where, reason in found.skipped]
+    missing += [_describe_unread(f"{file.name}/{path}".rstrip("/"), reason) for path, reason in (*skipped, *refused)]
+    for inner in found.files:
+        path = Path(inner.path)
+        name = f"{file.name}/{path.relative_to(folder)}"
+        yield _AttachedFile(name, path.suffix.lower(), path.read_bytes, "", is_packed=True)
+
+
+def _parse_attachment(file: _AttachedFile, limit_bytes: int) -> Document:
+    if reason := find_refusal(PurePosixPath(file.name)) or describe_secret_name(PurePosixPath(file.name).name):
         raise Unreadable(reason)
-    data = _get_bytes(part)
+    data = _load(file, limit_bytes)
+    if reason := describe_secret_content(data[:SNIFFED_BYTES]):
+        raise Unreadable(reason)
+    packed = _IN_ARCHIVE.set(_IN_ARCHIVE.get() or file.is_packed)
+    try:
+        document = parse_content(data, file.name, file.suffix, limit_bytes, charset=file.charset)
+    finally:
+        _IN_ARCHIVE.reset(packed)
+    if not document.text:
+        raise Unreadable(NO_TEXT)
+    return document
+
+
+def _load(file: _AttachedFile, limit_bytes: int) -> bytes:
+    data = file.load()
     if len(data) > limit_bytes:
         raise Unreadable(f"is larger than {limit_bytes / 1e6:g} MB")
     if not data.strip():
         raise Unreadable("is empty")
-    if reason := describe_secret_content(data[:SNIFFED_BYTES]):
-        raise Unreadable(reason)
-    document = parse_content(data, name, suffix, limit_bytes, charset=_get_charset(part))
-    if not document.text:
-        raise Unreadable(NO_TEXT)
-    return document
+    return data
 
 
 def _append(document: Document, name: str, attached: Document) -> Document:
@@ -284,7 +346,7 @@ def _append(document: Document, name: str, attached: Document) -> Document:
     label = f"attachment {name}"
     inner = [*attached.places, *(DocumentPlace(start, f"page {n}") for n, start in enumerate(attached.pages, 1))]
     places = [DocumentPlace(base, label)]
-    places += [DocumentPlace(base + shift + start, f"{label}, {part}") for start, part in inner]
+    places += [DocumentPlace(base + shift + start, f"{label}, {part}") for start, part in inner if part]
     words = [word._replace(start=base + shift + word.start, end=base + shift + word.end) for word in attached.words]
     return replace(
         document,
@@ -324,37 +386,7 @@ def _get_file_name(part: Message) -> str:
         name = part.get_filename() or ""
     except (LookupError, TypeError, ValueError, MessageError):
         return ""
-    return _UNSAFE_NAME.sub("_", _decode_words(name))[:_MAX_SHOWN_LENGTH]
-
-
-def read_header(message: Message, name: str) -> str:
-    """Return the decoded first header of a name as one line; empty without it."""
-    # `get` replaces bytes that are not ASCII, which many programs write as UTF-8.
-    raw = next((value for header, value in message.raw_items() if header.lower() == name), "")
-    data = str(raw)[:_MAX_HEADER_LENGTH].encode("utf-8", "surrogateescape")
-    try:
-        return _decode_words(decode(data)) if data.strip() else ""
-    except Unreadable:
-        return ""
-
-
-def _decode_words(text: str) -> str:
-    """Return a header with its encoded words, such as `=?utf-8?q?Gr=C3=BC=C3=9Fe?=`, decoded."""
-    try:
-        parts = decode_header(text)
-        words = [part if isinstance(part, str) else decode(part, charset or "") for part, charset in parts if part]
-    except (HeaderParseError, Unreadable, ValueError):
-        return collapse_whitespace(text)
-    return collapse_whitespace("".join(words))
-
-
-def format_date(text: str, *, with_time: bool = True) -> str:
-    """Return the date of a header in ISO 8601; the header itself if it is none."""
-    try:
-        date: datetime = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return text
-    return date.isoformat(" ", "minutes") if with_time else date.date().isoformat()
+    return _UNSAFE_NAME.sub("_", decode_words(name))[:_MAX_SHOWN_LENGTH]
 
 
 def _shorten(text: str) -> str:

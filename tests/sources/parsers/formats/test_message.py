@@ -6,10 +6,11 @@ import pytest
 
 from tenure.contracts.evidence.places import DocumentPlace
 from tenure.sources.document.document import Document, Unreadable
-from tenure.sources.parsers.formats.message import PARENT_HEADER, parse_message
+from tenure.sources.parsers.formats.message import parse_message
+from tenure.sources.parsers.mailbox import PARENT_HEADER
 from tests.architecture.text_functions import TextFunction
 from tests.files.secret_samples import make_key
-from tests.sources.packages import make_epub
+from tests.sources.packages import make_epub, package
 from tests.sources.pdfs import make_pdf
 
 LIMIT = 10_000_000
@@ -109,6 +110,8 @@ def test_attachments_are_read_by_their_formats() -> None:
         LIMIT,
     )
     labels = {place.label: document.text[place.start :].split("\n")[0] for place in document.places}
+    rows = ("| item | price |", "| rye | 2 |", "| oats | 3 |")
+    cells = {f"A{n}": row for n, row in enumerate(rows, 1)} | {"B1": "| price |", "B2": "| 2 |", "B3": "| 3 |"}
 
     assert labels == {
         "attachment plan.pdf": "# Attachment plan.pdf",
@@ -116,14 +119,57 @@ def test_attachments_are_read_by_their_formats() -> None:
         "attachment plan.pdf, page 2": "It ends in May.",
         "attachment run.py": "# Attachment run.py",
         "attachment costs.csv": "# Attachment costs.csv",
+        **{f"attachment costs.csv, cell {cell}": row for cell, row in cells.items()},
     }
     assert "    if x:\n        y()" in document.text
     assert "The table costs has 2 rows" in document.text
     assert document.unread.startswith(
-        "was read without the attachment old.zip (is an archive), the attachment id_rsa ("
+        "was read without the attachment old.zip (is not a valid archive), the attachment id_rsa ("
     )
     assert "the attachment key.txt (contains" in document.unread
     assert document.unread.endswith("the attachment empty.txt (is empty)")
+
+
+def test_archives_are_attachments_of_their_files() -> None:
+    """Files of an archive are named with it; an archive of a message in an archive is not unpacked."""
+    inner = attach(("application/zip", "deep.zip", package(**{"x.txt": "Deep words."})))
+    archive = package(**{"plan.md": b"# Plan\n\nWe ship on Friday.", "empty.txt": b" ", "mail.eml": inner})
+
+    document = parse_message(attach(("application/zip", "all.zip", archive)), LIMIT)
+
+    assert [place.label for place in document.places] == [
+        "attachment all.zip/mail.eml",
+        "attachment all.zip/plan.md",
+    ]
+    assert "We ship on Friday." in document.text and "Deep words." not in document.text
+    assert document.unread == "was read without the attachment all.zip/empty.txt (is empty)"
+
+
+def test_an_archive_that_explodes_costs_only_itself() -> None:
+    """An archive is bounded by its ratio, and the message and its other attachments are read."""
+    archive = package(**{"a.txt": b"Words.", "b.txt": b"0" * 60_000_000})
+
+    document = parse_message(attach(("application/zip", "big.zip", archive), ("text/plain", "b.txt", b"Words.")), LIMIT)
+
+    assert "Attached." in document.text and "Words." in document.text
+    assert document.unread.startswith("was read without the attachment big.zip (unpacks to more than ")
+
+
+def test_a_parser_that_fails_costs_only_its_attachment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lack of memory and a bug lose one attachment, with the reason."""
+
+    def fail(data: bytes, name: str, *rest: object, **more: object) -> Document:
+        raise MemoryError if name == "a.txt" else KeyError(name)
+
+    monkeypatch.setattr("tenure.sources.parsers.formats.message.parse_content", fail)
+
+    document = parse_message(attach(("text/plain", "a.txt", b"Words."), ("text/plain", "b.txt", b"Words.")), LIMIT)
+
+    assert document.text.endswith("Attached.")
+    assert document.unread == (
+        "was read without the attachment a.txt (needs more memory than a document may), "
+        "the attachment b.txt (broke its parser: KeyError)"
+    )
 
 
 def test_messages_inside_a_message_are_read() -> None:

@@ -1,12 +1,14 @@
 """Tests of the PPTX parser."""
 
+import io
 from bisect import bisect_right
 
+import pptx
 import pytest
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.formats.pptx import parse_pptx
-from tests.sources.packages import make_pptx, pack_zeros, package
+from tests.sources.packages import make_pptx, make_rich_pptx, pack_zeros, package
 
 LIMIT = 10_000_000
 
@@ -17,12 +19,23 @@ def test_slides_become_sections_and_pages() -> None:
 
     assert document.text == (
         "# First things\n\n- one\n  - deep\n- two\n\nSay it slowly.\n\n"
-        "# Slide 2\n\n| 00 | 01 |\n| 10 | 11 |\n|  | Sales |\n| 2024 | 1.5 |\n| 2025 | 2 |\n\nA caption\n\n# The end"
+        "# Slide 2\n\n| 00 | 01 |\n| 10 | 11 |\n\n|  | Sales |\n| 2024 | 1.5 |\n| 2025 | 2 |\n\nA caption\n\n# The end"
     )
     assert (document.title, document.author) == ("A talk", "Ann Lee")
     starts = [document.text[start:].split("\n")[0] for start in document.pages]
     assert starts == ["# First things", "# Slide 2", "# The end"]
     assert bisect_right(document.pages, document.text.index("Sales")) == 2
+
+
+def test_diagrams_comments_and_titles_of_charts_are_read() -> None:
+    """The texts of a diagram are a part of their own, as comments are, and numbers of a chart keep their digits."""
+    document = parse_pptx(make_rich_pptx(), LIMIT)
+
+    assert document.text == (
+        "# Slide 1\n\n- Plan the work\n- Do it\n\nSales by day\n\n"
+        "|  | Sales |\n| 2026-01-02 | 23500000 |\n| 2026-01-03 | 0.5 |\n\n"
+        "|  | Weight |\n| 1.5 | 7 |\n\nComment: Is this still true?"
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,6 +53,18 @@ def test_unreadable_files_have_a_reason(data: bytes, reason: str) -> None:
         parse_pptx(data, LIMIT)
 
     assert caught.value.reason == reason
+
+
+def test_a_presentation_without_words_has_no_text() -> None:
+    """The numbers of slides are no text."""
+    made = pptx.Presentation()
+    for _ in range(2):
+        made.slides.add_slide(made.slide_layouts[6])
+    buffer = io.BytesIO()
+    made.save(buffer)
+
+    with pytest.raises(Unreadable, match="has no text"):
+        parse_pptx(buffer.getvalue(), LIMIT)
 
 
 def test_an_exploding_file_is_unreadable() -> None:

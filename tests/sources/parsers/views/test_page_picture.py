@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw
 
 from tenure.contracts.evidence.recognition import PagePlace, RecognizedWord
 from tenure.sources.document.document import Unreadable
-from tenure.sources.parsers.page_picture import draw_page
+from tenure.sources.parsers.views.page_picture import draw_page
 from tests.sources.pdfs import make_pdf
 
 LINES = ["Rye needs six hours.", "Wheat needs two hours.", "", "Rye needs six hours."]

@@ -77,13 +77,20 @@ def _scale_words(words: Sequence[RecognizedWord], image: Image.Image) -> list[_B
 
 
 def _find_rectangles(text: pypdfium2.PdfTextPage, place: PagePlace) -> Iterator[_Box]:
-    """Yield a rectangle for each line of the quote: left, bottom, right and top on the page.
-
-    The cells of a row need not follow each other in the file, so each of them is looked for if the whole is not found.
-    """
+    """Yield a rectangle for each line of the quote: left, bottom, right and top on the page."""
     count = min(pdfium.FPDFText_CountChars(text), _MAX_CHARACTERS)
-    characters = [(chr(pdfium.FPDFText_GetUnicode(text, index)).casefold(), index) for index in range(count)]
-    letters = [(letter, index) for character, index in characters for letter in character if letter.isalnum()]
+    characters = [(chr(pdfium.FPDFText_GetUnicode(text, index)), index) for index in range(count)]
+    for first, last in find_quote(characters, place):
+        for number in range(text.count_rects(first, last - first + 1)):
+            yield text.get_rect(number)
+
+
+def find_quote(characters: Sequence[tuple[str, int]], place: PagePlace) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of the first and the last character of each piece of a quote that is among characters.
+
+    The cells of a row need not follow each other, so each of them is looked for if the whole is not found.
+    """
+    letters = [(letter, n) for character, n in characters for letter in character.casefold() if letter.isalnum()]
     page = "".join(letter for letter, _ in letters)
     expected = place.share * len(page)
     whole = _keep_letters(place.quote)
@@ -92,9 +99,7 @@ def _find_rectangles(text: pypdfium2.PdfTextPage, place: PagePlace) -> Iterator[
         starts = list(_find_all(page, piece))
         if starts:
             start = min(starts, key=lambda position: abs(position - expected))
-            first, last = letters[start][1], letters[start + len(piece) - 1][1]
-            for number in range(text.count_rects(first, last - first + 1)):
-                yield text.get_rect(number)
+            yield letters[start][1], letters[start + len(piece) - 1][1]
 
 
 def _keep_letters(text: str) -> str:
