@@ -45,6 +45,13 @@ def translate_count(english: str, message: str, **values: object) -> str:
     return english if _language.get() == "en" else translate(message, **values)
 
 
+def format_language(code: str) -> str:
+    """Return the name of a language, given by its ISO 639-1 code, in the language of the report."""
+    from babel import Locale
+
+    return Locale.parse(code).get_language_name(_language.get()) or code
+
+
 def parse_language(name: str) -> str:
     """Return the code of a language given by its name in English or in itself, or by a code; empty if unknown.
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tenure.algorithms.text.languages.detection import is_foreign
 from tenure.algorithms.text.sentences import (
     STOP_WORDS,
-    guess_language,
     is_non_english,
     normalize_sentence,
     split_words,
@@ -119,7 +119,7 @@ def find_missing_numbers(text: str, *sources: str) -> frozenset[NumberMention]:
         lambda match: " " if match.group().replace("-", "").lower() in words else match.group(), text
     )
     # Another language may spell a small number as a word: "zwölf", "двенадцать", "十二".
-    max_spelled = MAX_COUNT if any(guess_language(source) != "en" for source in sources) else -1
+    max_spelled = MAX_COUNT if any(map(is_foreign, sources)) else -1
     return frozenset(
         number
         for number in extract_numbers(bare)
@@ -157,7 +157,7 @@ def find_missing_names(text: str, *sources: str) -> tuple[str, ...]:
     Return nothing if the text or a source is in a language other than English, where capitals and spelling of names may
     differ: "Munich" is "München", and "Kazan" is "Казань".
     """
-    if is_non_english(text) or any(guess_language(source) != "en" for source in sources):
+    if is_non_english(text) or any(map(is_foreign, sources)):
         return ()
     return tuple(
         name
@@ -202,7 +202,7 @@ def _find_missing_literals(claim: str, sources: Sequence[str]) -> tuple[list[str
             word.capitalize()
             for word in dict.fromkeys(split_words(claim))
             if word in _MONTHS
-            and not any({word, word[:3]} & _list_months(source) or guess_language(source) != "en" for source in sources)
+            and not any({word, word[:3]} & _list_months(source) or is_foreign(source) for source in sources)
         ],
         [url for url in dict.fromkeys(_URL.findall(claim)) if not _contain(sources, url)],
         _find_misquotations(claim, sources),

@@ -16,7 +16,7 @@ from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
 from tenure.algorithms.retrieval.rrf import fuse_rankings, interleave_rankings
 from tenure.algorithms.text.questions import format_heading
-from tenure.algorithms.text.sentences import stem_words
+from tenure.algorithms.text.sentences import guess_language, stem_words
 from tenure.algorithms.writing.repetition import remove_restatements
 from tenure.contracts.evidence.disputes import Contradiction, PositionEvidence
 from tenure.contracts.evidence.passages import Block, Claim, Draft, PassageRef
@@ -149,6 +149,8 @@ def deduplicate_claims(topics: Sequence[Topic], text: ReportText) -> ReportText:
 def add_unanswered_parts(text: ReportText, parts: Sequence[str]) -> ReportText:
     """Return a text whose gaps name the parts of the question that neither its outline nor its text speaks of."""
     written = [text.title, text.short_answer, *(f"{part.heading} {part.draft.text}" for part in text.parts)]
+    if guess_language(" ".join(written)) != guess_language(" ".join(parts)):
+        return text
     missing = select_open_parts(parts, written)
     if not missing:
         return text

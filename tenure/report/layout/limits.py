@@ -11,7 +11,7 @@ from tenure.algorithms.text.sentences import guess_language, is_non_english
 from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.result.result import Result, ResultClaim
 from tenure.report.layout.marks import is_taint_marked
-from tenure.report.translation import mark_message, translate, translate_count
+from tenure.report.translation import format_language, mark_message, translate, translate_count
 
 MADE = mark_message("How this report was made")
 """Heading of the part on the course of the run."""
@@ -20,6 +20,9 @@ MAX_NAMED_SOURCES = 8
 FOREIGN_LIMIT = mark_message(
     "Without a model, texts that are not in English are compared by their words alone, and contradictions between them "
     "are not looked for, since the rules and the built-in embedding model are made for English."
+)
+UNTRANSLATED_LIMIT = mark_message(
+    "Passages in another language were searched with the words of the question, which no model translated: {languages}."
 )
 THIN_COVERAGE = 0.4
 """Coverage below which the evidence on a topic is thin: two good passages of different sources exceed it."""
@@ -145,7 +148,7 @@ def _limits(result: Result) -> Iterator[str]:
         yield translate(FOREIGN_LIMIT)
     if result.usage.embedded_share < 1:
         yield translate("Some searches matched words only, because not all passages were embedded yet.")
-    yield from list_web_limits(result)
+    yield from list_search_limits(result)
     if unread := sum(not file.is_picture for file in result.skipped):
         files, whose = ("One file", "its") if unread == 1 else (f"{unread} files", "their")
         yield translate_count(
@@ -156,8 +159,10 @@ def _limits(result: Result) -> Iterator[str]:
         )
 
 
-def list_web_limits(result: Result) -> Iterator[str]:
-    """Yield the limits of the web research; also without evidence, since they may be the reason."""
+def list_search_limits(result: Result) -> Iterator[str]:
+    """Yield the limits of translation and of the web research; without evidence, they may be the reason."""
+    if result.usage.untranslated:
+        yield translate(UNTRANSLATED_LIMIT, languages=", ".join(map(format_language, result.usage.untranslated)))
     if result.web is None:
         return
     if result.web.is_unanswered:

@@ -23,7 +23,7 @@ from tenure.report.layout.limits import (
     describe_no_answer,
     list_all_claims,
     list_evidence_limits,
-    list_web_limits,
+    list_search_limits,
 )
 from tenure.report.layout.marks import (
     STATUS_WORDS,
@@ -214,7 +214,7 @@ def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
         files=unread,
     )
     topics = translate("; topics: {topics}", topics=", ".join(result.coverage)) if result.coverage else ""
-    limits = "".join(f"; {limit}" for limit in list_web_limits(result))
+    limits = "".join(f"; {limit}" for limit in list_search_limits(result))
     searched = f" {searches}{files if unread else ''}{topics}{limits}."
     yield ParagraphNode(make_line(format_words(translate("Searched:"), "strong"), searched))
     yield ParagraphNode(format_words(translate("What to try:"), "strong"))
