@@ -268,7 +268,8 @@ def test_a_passage_in_another_language_keeps_the_relevance_of_its_search(
     )
     topic = TopicState(topic=Topic(heading="Bread", question="How long does the dough of the bread rest?"))
     near, far = (
-        passages[name].model_copy(update={"relevance": value}) for name, value in (("teig", 0.7), ("stein", 0.1))
+        passages[name].model_copy(update={"relevance": value, "graph_rank": None})
+        for name, value in (("teig", 0.7), ("stein", 0.1))
     )
     analysis = knowledge.retrieval.analyze_candidates(request(candidate(near), candidate(far), topics=(topic,)))
 
