@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tenure.algorithms.claims.citations import combine_claims
 from tenure.algorithms.claims.verification import needs_sources
+from tenure.algorithms.control import note_messages
 from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.research.coverage import compute_coverage
 from tenure.algorithms.research.open_parts import select_open_parts
@@ -154,10 +155,7 @@ def add_unanswered_parts(text: ReportText, parts: Sequence[str]) -> ReportText:
     missing = select_open_parts(parts, written)
     if not missing:
         return text
-    gaps = tuple(
-        Claim(kind="gap", text=f"No sentence of this report speaks of this part of the question: “{part}”.")
-        for part in missing
-    )
+    gaps = tuple(Claim(kind="gap", text=note_messages.UNSTATED_PART.format(part=part)) for part in missing)
     others = tuple(part for part in text.parts if part.kind != "gaps")
     blocks = (*text.get_draft("gaps").blocks, Block(kind="bullets", claims=gaps))
     return text.model_copy(update={"parts": (*others, ReportPart(kind="gaps", draft=Draft(blocks=blocks)))})
@@ -337,13 +335,13 @@ def build_feedback_outcomes(
     """
     records: list[FeedbackRecord] = []
     for entry in feedback:
-        outcome = "No section considered it."
+        outcome = note_messages.FEEDBACK_UNREAD
         if headings := changed.get(entry.text):
-            outcome = f"Considered in {_quote_names(headings)}."
+            outcome = note_messages.FEEDBACK_USED.format(headings=_quote_names(headings))
         elif headings := considered.get(entry.text):
-            outcome = f"Searched for in {_quote_names(headings)}; nothing new was found."
+            outcome = note_messages.FEEDBACK_SEARCHED.format(headings=_quote_names(headings))
         if searches := queries.get(entry.text):
-            outcome = f"The research searched for {_quote_names(searches)}. {outcome}"
+            outcome = f"{note_messages.FEEDBACK_QUERIES.format(queries=_quote_names(searches))} {outcome}"
         records.append(FeedbackRecord(text=entry.text, topic=entry.topic, at="", outcome=outcome))
     return tuple(records)
 

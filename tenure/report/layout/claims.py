@@ -47,7 +47,7 @@ from tenure.report.layout.tree import (
 )
 from tenure.report.sources.links import build_text_fragment
 from tenure.report.sources.places import describe_place
-from tenure.report.translation import translate
+from tenure.report.translation import translate, translate_note
 
 _CODE_LINE = re.compile(r"^(?: {4}|\t|@\w)", re.MULTILINE)
 """Beginning of a line of code in the stored text of a source, such as `    return x` or `@decorator`."""
@@ -131,7 +131,7 @@ class ClaimLayout:
     def _set_claim(self, cited: CitedClaim, expected: ClaimKind) -> Line:
         status = cited.claim.status if needs_source(cited.claim) else "supported"
         # A sentence that the program states, such as that nothing was found, is in the language of the report.
-        text = translate(cited.claim.text) if cited.claim.kind == "gap" else cited.claim.text
+        text = translate_note(cited.claim.text) if cited.claim.kind == "gap" else cited.claim.text
         return (StatementNode(split_sentence_spans(text), status), *self._cite(cited, expected))
 
     def _cite(self, cited: CitedClaim, expected: ClaimKind) -> Line:

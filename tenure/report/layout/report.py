@@ -42,7 +42,7 @@ from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_refer
 from tenure.report.layout.synthesis import CLOSING_NOTES, COMPARISON, NOT_KNOWN, WHAT_FOLLOWS
 from tenure.report.layout.text import format_words, make_line
 from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, ParagraphStyle, PartNode, ReportTree
-from tenure.report.translation import mark_message, translate, translate_count, use_language
+from tenure.report.translation import mark_message, translate, translate_count, translate_note, use_language
 
 STATUS_LINES: Mapping[ResultStatus, str] = {
     "done": "",
@@ -154,7 +154,7 @@ def _set_head(result: Result) -> Iterator[BlockNode]:
     page = result.repository.address if result.repository else ""
     if question != title or page:
         label = format_words(translate("Task:") if result.mode == "CODE" else translate("Question:"), "strong")
-        origin = ("from ", make_address(page), ": ") if page else ()
+        origin = (translate("from "), make_address(page), ": ") if page else ()
         yield ParagraphNode(make_line(label, " ", *origin, flatten(result.question)), "question")
     yield from _set_remark(make_line(_count_sentences(result)), "summary")
     # The remark on a report that ended early has the reason and what is missing.
@@ -162,7 +162,7 @@ def _set_head(result: Result) -> Iterator[BlockNode]:
         # The proof says what fails, and the decision why nothing is changed.
         status = "" if result.patch else " ".join(result.decisions[-1:])
     elif result.status == "finished_early" and result.decisions and (result.mode == "RESEARCH" or result.repository):
-        status = result.decisions[-1]
+        status = translate_note(result.decisions[-1])
     else:
         status = STATUS_LINES[result.status] and translate(STATUS_LINES[result.status], part=translate(MADE))
     yield from _set_remark(format_words(status), "remark")
@@ -239,9 +239,9 @@ def _set_closing(synthesis: Synthesis, claims: ClaimLayout) -> Iterator[PartNode
 
 
 def _describe_feedback(word: FeedbackRecord) -> Line:
-    about = f" (on {flatten(word.topic)})" if word.topic else ""
+    about = translate(" (on {topic})", topic=flatten(word.topic)) if word.topic else ""
     at = word.at[:16].replace("T", " ")
-    return make_line(f"“{flatten(word.text)}”{about}, {at}: {flatten(word.outcome)}")
+    return make_line(f"“{flatten(word.text)}”{about}, {at}: {flatten(translate_note(word.outcome))}")
 
 
 def _set_part(id_: str, heading: str, blocks: Iterable[BlockNode], fold: str = "") -> Iterator[PartNode]:
