@@ -5,7 +5,7 @@ A catalogue is a file of gettext in `tenure/report/locales`, read with Babel. Co
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -18,6 +18,8 @@ LOCALES: Final = Path(__file__).parent / "locales"
 LANGUAGES: Final = tuple(sorted({"en", *(path.stem for path in LOCALES.glob("*.po"))}))
 """Languages of reports, as ISO 639-1 codes."""
 RIGHT_TO_LEFT: Final = frozenset(("ar", "fa", "he", "ur"))
+
+_COMMAS: Final = {"ar": "، ", "ja": "、", "zh": "、"}
 
 _language = ContextVar("report_language", default="en")
 
@@ -41,6 +43,11 @@ def translate(message: str, **values: object) -> str:
     """Return a message in the language of the report, with its values."""
     text = load_catalogue(_language.get()).get(message, message)
     return text.format(**values) if values else text
+
+
+def join_list(items: Iterable[str]) -> str:
+    """Join the items of a list with the comma of the language of the report."""
+    return _COMMAS.get(_language.get(), ", ").join(items)
 
 
 def translate_count(english: str, message: str, **values: object) -> str:
@@ -77,7 +84,7 @@ def _find_translation(note: str) -> str:
 
 
 def _translate_value(name: str, text: str) -> str:
-    return ", ".join(map(translate, text.split(", "))) if name in ("missing", "unit") else text
+    return join_list(map(translate, text.split(", "))) if name in ("missing", "unit") else text
 
 
 @cache
@@ -88,6 +95,11 @@ def _compile_notes() -> tuple[tuple[re.Pattern[str], str], ...]:
         (re.compile(field.sub(r"(?P<\1>.+?)", re.escape(message)), re.DOTALL), message)
         for message in note_messages.MESSAGES
     )
+
+
+def format_day(day: str) -> str:
+    """Return a day in ISO 8601; from right to left "2026-11-20" would be shown in reverse, and "2026/11/20" is not."""
+    return day.replace("-", "/") if _language.get() in RIGHT_TO_LEFT else day
 
 
 def format_number(value: float, decimals: int | None = None) -> str:

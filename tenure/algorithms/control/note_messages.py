@@ -6,6 +6,8 @@ A run writes them with their values; a report in another language finds the mess
 
 from typing import Final
 
+from tenure.contracts.run.budget import BUDGET_USED_UP as BUDGET_USED_UP
+
 CORPUS_FILES: Final = "Corpus “{corpus}”: {files} files."
 CORPUS_CHANGES: Final = "Corpus “{corpus}”: {files} files ({added} new, {changed} changed, {removed} removed)."
 UNREADABLE_FILES: Final = "Files of “{corpus}” that are not readable: {number}."
@@ -40,6 +42,7 @@ MISSING_SEARCHES: Final = "further searches"
 MISSING_ANSWER: Final = "an answer"
 MISSING_MODEL_ANSWER: Final = "an answer of the model"
 MISSING_REVIEW: Final = "a review of the report"
+FEEDBACK_RECEIVED: Final = "received"
 FEEDBACK_UNREAD: Final = "No section considered it."
 FEEDBACK_USED: Final = "Considered in {headings}."
 FEEDBACK_SEARCHED: Final = "Searched for in {headings}; nothing new was found."

@@ -11,7 +11,7 @@ from tenure.algorithms.text.sentences import guess_language, is_non_english
 from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.result.result import Result, ResultClaim
 from tenure.report.layout.marks import is_taint_marked
-from tenure.report.translation import format_language, mark_message, translate, translate_count
+from tenure.report.translation import format_language, join_list, mark_message, translate, translate_count
 
 MADE = mark_message("How this report was made")
 """Heading of the part on the course of the run."""
@@ -72,7 +72,7 @@ def _list_suspicious(result: Result) -> Iterator[str]:
         yield translate_count(
             f"{join_names(uris)} {contains} words like instructions to language models; they were read as data.",
             "Words like instructions to language models, which were read as data, are in: {names}.",
-            names=", ".join(uris),
+            names=join_list(uris),
         )
     if not result.usage.exposed_calls:
         return
@@ -172,7 +172,7 @@ def _limits(result: Result) -> Iterator[str]:
 def list_search_limits(result: Result) -> Iterator[str]:
     """Yield the limits of translation and of the web research; without evidence, they may be the reason."""
     if result.usage.untranslated:
-        yield translate(UNTRANSLATED_LIMIT, languages=", ".join(map(format_language, result.usage.untranslated)))
+        yield translate(UNTRANSLATED_LIMIT, languages=join_list(map(format_language, result.usage.untranslated)))
     if result.web is None:
         return
     if result.web.is_unanswered:
@@ -217,4 +217,4 @@ def _claims(result: Result) -> Iterator[ResultClaim]:
 
 
 def _listed(topics: Sequence[str]) -> str:
-    return ", ".join(f"“{topic}”" for topic in topics)
+    return join_list(f"“{topic}”" for topic in topics)

@@ -13,7 +13,7 @@ from tenure.report.layout.limits import UNCONFIRMED, list_all_claims
 from tenure.report.layout.marks import STATUS_WORDS
 from tenure.report.layout.text import make_code, make_line
 from tenure.report.layout.tree import Line, TextSpan
-from tenure.report.translation import format_number, mark_message, translate, translate_count, translate_note
+from tenure.report.translation import format_number, join_list, mark_message, translate, translate_count, translate_note
 
 MIN_SHARED_STEMS = 0.7
 """Minimum share of the words of a sentence that a remark contains if it repeats the sentence."""
@@ -22,10 +22,10 @@ MAX_SKIPPED_SHOWN = 20
 
 _UNITS: dict[BudgetResource, str] = {
     "tokens": mark_message("tokens"),
-    "money": "USD",
+    "money": mark_message("USD"),
     "calls": mark_message("model calls"),
     "searches": mark_message("searches"),
-    "time": "s",
+    "time": mark_message("s"),
 }
 _STATUSES: dict[ResultStatus, str] = {
     "done": mark_message("done"),
@@ -50,7 +50,7 @@ def list_provenance(result: Result) -> Iterator[Line]:
     yield make_line(_count_usage(result.usage))
     if result.limits:
         limits = (f"{format_number(limit)} {translate(_UNITS[resource])}" for resource, limit in result.limits.items())
-        yield make_line(translate("Limits: ") + ", ".join(limits))
+        yield make_line(translate("Limits: ") + join_list(limits))
     yield from map(make_line, _describe_evaluation(result))
     yield from _list_skipped(result)
     yield from _list_web(result)
@@ -88,7 +88,7 @@ def _list_fallbacks(result: Result) -> Iterator[str]:
             "The fallback answered instead of the model: {role} ({times}): {reason}",
             role=name,
             times=times,
-            reason=reason,
+            reason=translate_note(reason),
         )
 
 
@@ -110,13 +110,13 @@ def _count_usage(usage: Usage) -> str:
         chain = translate(" ({number} one after the other)", number=usage.critical_path) if usage.critical_path else ""
         figures.append(translate_count(calls, "model calls: {number}", number=usage.model_calls) + chain)
     if usage.cost_usd is not None:
-        figures.append(f"{format_number(usage.cost_usd, 4)} USD")
+        figures.append(f"{format_number(usage.cost_usd, 4)} {translate('USD')}")
     if saved := usage.saved.answers:
-        cost = "" if usage.saved.cost_usd is None else f", {format_number(usage.saved.cost_usd, 4)} USD"
+        cost = "" if usage.saved.cost_usd is None else f", {format_number(usage.saved.cost_usd, 4)} {translate('USD')}"
         tokens = usage.saved.tokens_in + usage.saved.tokens_out
         answers = translate_count(format_count(saved, "cached answer"), "cached answers: {number}", number=saved)
         figures.append(answers + translate(" (saved {tokens} tokens{cost})", tokens=tokens, cost=cost))
-    return translate("Used: ") + ", ".join([*figures, f"{format_number(usage.seconds, 1)} s"])
+    return translate("Used: ") + join_list([*figures, f"{format_number(usage.seconds, 1)} {translate('s')}"])
 
 
 def _mark_doubt(remarks: Iterable[str], result: Result) -> Iterator[str]:

@@ -42,7 +42,15 @@ from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_refer
 from tenure.report.layout.synthesis import CLOSING_NOTES, COMPARISON, NOT_KNOWN, WHAT_FOLLOWS
 from tenure.report.layout.text import format_words, make_line
 from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, ParagraphStyle, PartNode, ReportTree
-from tenure.report.translation import mark_message, translate, translate_count, translate_note, use_language
+from tenure.report.translation import (
+    format_day,
+    join_list,
+    mark_message,
+    translate,
+    translate_count,
+    translate_note,
+    use_language,
+)
 
 STATUS_LINES: Mapping[ResultStatus, str] = {
     "done": "",
@@ -176,7 +184,7 @@ def _count_sentences(result: Result) -> str:
         english = f"{format_count(excerpts, 'excerpt')} of {format_count(sources, 'source')}."
         return translate_count(english, "Excerpts: {excerpts}. Sources: {sources}.", excerpts=excerpts, sources=sources)
     times = Counter(claim.status for claim in claims if needs_source(claim) and not claim.part)
-    counted = ", ".join(
+    counted = join_list(
         f"{number} {translate(STATUS_WORDS[status] or SUPPORTED)}" for status, number in times.most_common()
     )
     if not times:
@@ -213,7 +221,7 @@ def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
         ", files that could not be read: {files}",
         files=unread,
     )
-    topics = translate("; topics: {topics}", topics=", ".join(result.coverage)) if result.coverage else ""
+    topics = translate("; topics: {topics}", topics=join_list(result.coverage)) if result.coverage else ""
     limits = "".join(f"; {limit}" for limit in list_search_limits(result))
     searched = f" {searches}{files if unread else ''}{topics}{limits}."
     yield ParagraphNode(make_line(format_words(translate("Searched:"), "strong"), searched))
@@ -240,7 +248,7 @@ def _set_closing(synthesis: Synthesis, claims: ClaimLayout) -> Iterator[PartNode
 
 def _describe_feedback(word: FeedbackRecord) -> Line:
     about = translate(" (on {topic})", topic=flatten(word.topic)) if word.topic else ""
-    at = word.at[:16].replace("T", " ")
+    at = format_day(word.at[:16].replace("T", " "))
     return make_line(f"“{flatten(word.text)}”{about}, {at}: {flatten(translate_note(word.outcome))}")
 
 

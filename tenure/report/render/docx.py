@@ -45,6 +45,7 @@ from tenure.report.layout.tree import (
     TableNode,
     TextSpan,
 )
+from tenure.report.translation import RIGHT_TO_LEFT
 
 _QUIET: Final = RGBColor(0x56, 0x61, 0x6A)
 _ACCENT: Final = RGBColor(0x14, 0x60, 0x7B)
@@ -83,6 +84,9 @@ class _DocumentWriter:
 
     def write_report(self, report: ReportTree) -> None:
         """Write a report."""
+        if report.language in RIGHT_TO_LEFT:
+            normal: BaseOxmlElement = self.document.styles["Normal"].element
+            normal.get_or_add_pPr().append(OxmlElement("w:bidi"))
         self.document.add_heading(_clean(report.title), 0)
         self._write_blocks((*report.head, *report.blocks))
 

@@ -15,14 +15,18 @@ from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
 from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
+from tenure.report.translation import translate, use_language
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.typ"
 
 
 def render_pdf(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> bytes:
     """Render a result document as a tagged PDF."""
-    report = json.dumps(asdict(compose_report(result, base, style)), ensure_ascii=False)
-    pdf = typst.compile(_read_template(), format="pdf", sys_inputs={"report": report, "unsourced": UNSOURCED})
+    report = compose_report(result, base, style)
+    with use_language(report.language):
+        words = {"contents": translate("Contents"), "unsourced": UNSOURCED}
+    tree = json.dumps(asdict(report), ensure_ascii=False)
+    pdf = typst.compile(_read_template(), format="pdf", sys_inputs={"report": tree, **words})
     if not isinstance(pdf, bytes):
         raise TypeError("Typst set a PDF as several files")
     return pdf
