@@ -26,6 +26,7 @@ from tenure.report.layout.marks import (
     describe_state,
     describe_status,
     list_sources,
+    make_unsourced_mark,
     needs_source,
 )
 from tenure.report.layout.text import format_words, make_line, split_sentence_spans, split_spans
@@ -140,10 +141,10 @@ class ClaimLayout:
             return ()
         quotes = [(source, self._list_quotes(source, cited.marked)) for source in cited.sources]
         note = describe_status(cited, expected, marks_taint=self._is_taint_marked)
-        lacks_source = not cited.sources and needs_source(cited.claim)
-        if not (note or quotes or lacks_source):
+        unsourced = "" if cited.sources or not needs_source(cited.claim) else make_unsourced_mark()
+        if not (note or quotes or unsourced):
             return ()
-        return (CitationNode(note, cited.claim.status, self._mark(quotes), lacks_source),)
+        return (CitationNode(note, cited.claim.status, self._mark(quotes), unsourced),)
 
     def _list_quotes(self, source: int, claims: Sequence[ResultClaim]) -> tuple[QuoteContext, ...]:
         quotes = {
@@ -194,7 +195,7 @@ class ClaimLayout:
     def _set_excerpt(self, block: LayoutBlock) -> QuoteNode:
         claims = [cited.claim for cited in block.claims]
         marks = self._mark([(source, (self._choose_quote(source, claims),)) for source in list_sources(block)])
-        citation = CitationNode(describe_excerpt(block), "unverified", marks, lacks_source=not marks)
+        citation = CitationNode(describe_excerpt(block), "unverified", marks, "" if marks else make_unsourced_mark())
         blocks = (node for group in group_excerpt(claims) for node in _set_group(group))
         sources = [self._sources[mark.source] for mark in marks if mark.source in self._sources]
         states = (text for source in sources for text in (flatten(source.published), describe_state(source)))

@@ -11,10 +11,6 @@ from tenure.report.layout.blocks import CitedClaim, LayoutBlock, split_into_bloc
 from tenure.report.sources.bibliography import make_author_year_labels
 from tenure.report.translation import mark_message, translate
 
-UNSOURCED = "[unsourced]"
-"""Mark of a sentence without a citation, so that it cannot be mistaken for a cited one."""
-
-
 STATUS_WORDS: Mapping[ClaimStatus, str] = {
     "supported": "",
     "unverified": mark_message("not checked"),
@@ -156,3 +152,8 @@ def describe_state(source: SourceEntry) -> str:
     """Return the version of a source and whether it calls itself retired; empty if neither is known."""
     version = translate("version {version}", version=source.version) if source.version else ""
     return ", ".join(filter(None, (version, translate("retired") if source.retired else "")))
+
+
+def make_unsourced_mark() -> str:
+    """Return the mark of a claim that needs a source and has none, such as "[unsourced]"."""
+    return f"[{translate(STATUS_WORDS['missing_citation'])}]"

@@ -25,7 +25,6 @@ from docx.text.run import Run
 
 from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
-from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
 from tenure.report.layout.tree import (
     AnchorNode,
@@ -197,8 +196,8 @@ def _add_citation(paragraph: Paragraph, node: CitationNode) -> None:
         _make_quiet(_add_text(paragraph, f" [{node.note}]"))
     if node.marks:
         _add_text(paragraph, " ")
-    elif node.lacks_source:
-        _make_quiet(_add_text(paragraph, f" {UNSOURCED}"))
+    elif node.unsourced:
+        _make_quiet(_add_text(paragraph, f" {node.unsourced}"))
     for mark in node.marks:
         _add_text(paragraph, mark.before)
         _add_hyperlink(paragraph, mark.label, qn("w:anchor"), _name_bookmark(mark.source))

@@ -13,7 +13,6 @@ import typst
 
 from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
-from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
 from tenure.report.translation import translate, use_language
 
@@ -24,9 +23,9 @@ def render_pdf(result: Result, base: PurePath | None = None, style: CitationStyl
     """Render a result document as a tagged PDF."""
     report = compose_report(result, base, style)
     with use_language(report.language):
-        words = {"contents": translate("Contents"), "unsourced": UNSOURCED}
+        contents = translate("Contents")
     tree = json.dumps(asdict(report), ensure_ascii=False)
-    pdf = typst.compile(_read_template(), format="pdf", sys_inputs={"report": tree, **words})
+    pdf = typst.compile(_read_template(), format="pdf", sys_inputs={"report": tree, "contents": contents})
     if not isinstance(pdf, bytes):
         raise TypeError("Typst set a PDF as several files")
     return pdf
