@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tenure.algorithms.reasoning.strategies import to_drafts
-from tenure.algorithms.text.languages.detection import LANGUAGES, detect_language
+from tenure.algorithms.text.languages.detection import detect_language
 from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.text.sentences import guess_language
 from tenure.contracts.base import SourceId
@@ -32,7 +32,7 @@ from tenure.report.layout.claims import ClaimLayout
 from tenure.report.layout.program import build_program_result
 from tenure.report.layout.synthesis import COMPARISON, NOT_KNOWN, WHAT_FOLLOWS
 from tenure.report.render.markdown import write_markdown
-from tenure.report.translation import parse_language
+from tenure.report.translation import LANGUAGES, parse_language
 
 MAX_CONTEXT_CHARS = 200
 """Maximum characters of the source that a citation keeps on each side of its quote."""
@@ -107,9 +107,8 @@ def _choose_language(draft: ReportDraft) -> str:
     """Return the language of the fixed words: the one asked for, else that of the question; English without words."""
     if draft.language:
         return parse_language(draft.language) or "en"
-    # Names and code decide nothing, so a guess by function words comes first.
-    is_english = guess_language(draft.question) == "en"
-    return "en" if is_english else detect_language(draft.question, LANGUAGES) or "en"
+    language = detect_language(draft.question) or guess_language(draft.question)
+    return language if language in LANGUAGES else "en"
 
 
 def list_cited_sources(draft: ReportDraft) -> list[SourceId]:

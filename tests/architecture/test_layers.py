@@ -144,6 +144,7 @@ PURE_LIBRARIES = {
     "Stemmer",
     "idna",
     "py3langid",
+    "babel",
     "markdown_it",
     "tree_sitter",
 }

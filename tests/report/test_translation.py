@@ -7,13 +7,29 @@ from pathlib import Path
 
 import pytest
 
+from tenure.algorithms.claims.disputes import OUTCOMES
+from tenure.algorithms.control import note_messages
+from tenure.algorithms.control.budget import describe_limit
+from tenure.algorithms.control.note_messages import EARLIER_DRAFT, FORKED, QUERY
 from tenure.algorithms.writing.brief import NOT_CERTAIN, NOT_FOUND, SHORT_ANSWER
 from tenure.contracts.base import RunId
-from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Usage
+from tenure.contracts.evidence.corpora import SkippedFile
+from tenure.contracts.result.result import Evaluation, Result
+from tenure.contracts.run.role_calls import SavedUsage
+from tenure.contracts.run.run import FallbackRecord, RunLimits, Usage
+from tenure.report.layout.provenance import list_provenance
+from tenure.report.layout.tree import Line, TextSpan
 from tenure.report.render.html import render_html
 from tenure.report.render.markdown import render_markdown
-from tenure.report.translation import LANGUAGES, load_catalogue, parse_language, translate, use_language
+from tenure.report.translation import (
+    LANGUAGES,
+    format_number,
+    load_catalogue,
+    parse_language,
+    translate,
+    translate_note,
+    use_language,
+)
 
 ROOT = Path(__file__).parents[2] / "tenure" / "report"
 TRANSLATED = sorted(set(LANGUAGES) - {"en"})
@@ -21,7 +37,7 @@ TRANSLATED = sorted(set(LANGUAGES) - {"en"})
 
 def _list_messages() -> set[str]:
     """Return the messages of all calls of the functions that translate, and of templates."""
-    messages = {NOT_FOUND, NOT_CERTAIN, SHORT_ANSWER}
+    messages = {NOT_FOUND, NOT_CERTAIN, SHORT_ANSWER, *OUTCOMES.values(), *note_messages.MESSAGES}
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -95,3 +111,69 @@ def test_a_language_ends_with_its_context() -> None:
         inside = translate("Comparison")
 
     assert (inside, translate("Comparison")) == ("Comparaison", "Comparison")
+
+
+@pytest.mark.parametrize(
+    ("note", "told"),
+    [
+        ("Corpus “shelf”: 2 files.", "Korpus „shelf“: Dateien: 2."),
+        (
+            "Ended because the budget of 5 model calls was used up. Missing: further searches, an answer.",
+            "Beendet, weil das Budget aufgebraucht war (Modellaufrufe: 5). Es fehlt: weitere Suchen, eine Antwort.",
+        ),
+        ("Something else. Missing: an answer.", "Something else. Missing: an answer."),
+        ("A sentence of a model about files.", "A sentence of a model about files."),
+    ],
+)
+def test_notes_are_translated_by_their_fixed_words(note: str, told: str) -> None:
+    """The values of a note stay, several notes follow each other, and an unknown sentence stays as it is."""
+    with use_language("de"):
+        assert translate_note(note) == told
+    assert translate_note(note) == note
+
+
+def test_the_reason_of_an_end_has_its_message() -> None:
+    """The budget names a limit as the message of the end does."""
+    limits = RunLimits(max_calls=5, max_seconds=90, max_cost_usd=0.5)
+    told = [f"Ended because {describe_limit(limits, resource)} was used up." for resource in ("calls", "time", "money")]
+
+    with use_language("fr"):
+        assert all(translate_note(reason).startswith("Terminé parce que") for reason in told)
+
+
+def test_numbers_have_the_marks_of_the_language() -> None:
+    """A decimal comma and the marks of thousands are those of the reader; English is unchanged."""
+    assert (format_number(1234.5, 1), format_number(160_000)) == ("1234.5", "160,000")
+    with use_language("de"):
+        assert (format_number(1234.5, 1), format_number(160_000)) == ("1234,5", "160.000")
+
+
+def _join(line: Line) -> str:
+    return "".join(node.text for node in line if isinstance(node, TextSpan))
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_no_line_on_the_course_of_a_run_is_english(language: str) -> None:
+    """Each line of a long result has another wording in each language, with the same figures."""
+    long = Result(
+        id=RunId("research/x"),
+        mode="RESEARCH",
+        question="Wer?",
+        title="Wer?",
+        abstract="",
+        status="finished_early",
+        usage=Usage(
+            calls=9, searches=3, pages=2, tokens_in=12, tokens_out=7, model_calls=4, critical_path=2, cost_usd=0.5,
+            saved=SavedUsage(answers=2, tokens_in=5, cost_usd=0.1), seconds=3.5,
+        ),
+        limits={"calls": 5, "tokens": 1000, "searches": 7},
+        fallbacks=(FallbackRecord(role="planner", reason="-"),),
+        evaluation=Evaluation(parts=(), issues=("-",)),
+        skipped=tuple(SkippedFile(path=f"/{n}.{end}", reason="-") for n in range(25) for end in ("bin", "png")),
+        notes=(FORKED.format(cycle=1, run="-"), EARLIER_DRAFT, QUERY.format(shows="-", sql="-")),
+    )  # fmt: skip
+    english = [_join(line) for line in list_provenance(long)]
+    with use_language(language):
+        translated = [_join(line) for line in list_provenance(long)]
+
+    assert set(english) & set(translated) == set() and len(english) == len(translated)

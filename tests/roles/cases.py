@@ -42,7 +42,7 @@ from tenure.roles.research import (
     tool_selector,
     topic_namer,
 )
-from tenure.roles.retrieval import picture_reader, reranker, sql_writer, stance_judge
+from tenure.roles.retrieval import picture_reader, query_translator, reranker, sql_writer, stance_judge
 from tenure.roles.writing import answerer, report_reviewer, report_writer
 from tests.support.passages import held, passage
 from tests.support.worlds import encode
@@ -302,6 +302,12 @@ CASES: dict[str, Case] = {
             query_refiner.ROLE,
             query_refiner.QueryRefinerInput(
                 question=QUESTION, task="How does blue cheese ripen?", queries=("How does blue cheese ripen?",)
+            ),
+        ),
+        Case(
+            query_translator.ROLE,
+            query_translator.QueryTranslatorInput(
+                queries=("How does blue cheese ripen?", "resting time of rye dough"), languages=("fr", "de")
             ),
         ),
         Case(

@@ -513,6 +513,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "analyst": says({"shows": "", "inputs": [], "code": ""}),
         "outliner": says(outline),
         "planner": says(FINISH),
+        "query_translator": says({"translations": []}),
         "query_refiner": says({"complete": True, "query": ""}),
         "tool_selector": says({"calls": [], "resources": []}),
         "react": _looking,

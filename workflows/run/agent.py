@@ -37,6 +37,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
     from tenure.algorithms.calculator.questions import is_pure_calculation
+    from tenure.algorithms.control import note_messages
     from tenure.algorithms.control.budget import describe_limit, describe_usage, list_limits
     from tenure.algorithms.control.run_notes import describe_ingestion, describe_shortcomings, format_line
     from tenure.algorithms.control.steering import RunSituation, apply_bounds
@@ -195,7 +196,7 @@ class AgentWorkflow(InteractiveRun):
                 KnowledgeActivities.ingest_corpus, ingest, summary=f"read corpus {ingest.corpus}"
             )
             self.skipped.extend(report.skipped)
-            self.notes.append(describe_ingestion(report))
+            self.notes += describe_ingestion(report)
             reports.append(report)
         if not self.is_finishing:
             await embed_for_question(
@@ -204,9 +205,9 @@ class AgentWorkflow(InteractiveRun):
 
     async def _retrieve(self) -> None:
         """Search corpora and tables for the question as a whole."""
-        self.notes += [f"Only passages were read whose {condition}." for condition in self.request.limits.filters]
+        self.notes += [note_messages.FILTERED.format(condition=entry) for entry in self.request.limits.filters]
         if self.request.limits.search_mode:
-            self.notes.append(f"Searches used the mode `{self.request.limits.search_mode}`, as requested.")
+            self.notes.append(note_messages.SEARCH_MODE.format(mode=self.request.limits.search_mode))
         self._publish(phase="retrieve")
         if self.clients.web:
             await self.clients.web.open()
@@ -221,9 +222,10 @@ class AgentWorkflow(InteractiveRun):
         searching = self.clients.knowledge.search(request)
         querying = self._try(self.tables.query(), (), "The tables could not be queried")
         self.query_results, passages = await asyncio.gather(querying, searching)
-        self.notes += [f"Query for “{query.shows}”: `{query.sql}`" for query in self.tables.completed_queries]
+        queries = self.tables.completed_queries
+        self.notes += [note_messages.QUERY.format(shows=query.shows, sql=query.sql) for query in queries]
         if self.tables.unexpressed:
-            self.notes.append(f"No query of the tables answers a part of the question: {self.tables.unexpressed}.")
+            self.notes.append(note_messages.UNEXPRESSED.format(part=self.tables.unexpressed))
         if self.clients.record.usage.embedded_share < 1:
             await embed_in_background(self.corpora)
         self.evidence = add_new_passages(self.query_results, passages)
@@ -333,7 +335,7 @@ class AgentWorkflow(InteractiveRun):
             ),
             summary=f"the knowledge of {origin.run} after cycle {cycle}",
         )
-        self.notes.append(f"This run continues from cycle {cycle} of {origin.run}, whose usage is not counted here.")
+        self.notes.append(note_messages.FORKED.format(cycle=cycle, run=origin.run))
         self.complexity, self.query_type = research.complexity, research.query_type
         await self.run_budget.limit_by_effort(self.complexity, self._list_usages())
         self.evidence, self.query_results = forked.evidence, research.query_results
@@ -437,7 +439,7 @@ class AgentWorkflow(InteractiveRun):
                     *draft.notes,
                 ),
                 "feedback": self.feedback_log.build_records(
-                    draft.feedback, "It came too late to change the report." if self.draft else "received"
+                    draft.feedback, note_messages.FEEDBACK_LATE if self.draft else "received"
                 ),
             }
         )

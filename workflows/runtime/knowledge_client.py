@@ -1,11 +1,12 @@
 """Search the knowledge base and query tables within the run's budget of searches.
 
 All searches that a workflow makes at the same moment are executed by one activity, since each activity costs several
-history events.
+history events. If the corpora hold passages in another language than a query, a model translates the queries of such a
+moment in one call, and what their translations find is merged with what they find.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -14,6 +15,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, RetryState
 
 from workflows.runtime.activity_options import execute_activity
 from workflows.runtime.call_record import ActivityClient
+from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import ModelClient
 from workflows.runtime.optional_step import get_step_limit
 from workflows.runtime.web_client import WebClient
@@ -22,7 +24,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from tenure.algorithms.control.search_batches import split_searches
     from tenure.algorithms.control.usage import add_search
-    from tenure.algorithms.retrieval.evidence_selection import select_evidence
+    from tenure.algorithms.retrieval.evidence_selection import merge_translations, select_evidence
     from tenure.algorithms.retrieval.reranking import complete_ranking
     from tenure.contracts.evidence.computing import TableFileReply, TableFileRequest
     from tenure.contracts.evidence.passages import (
@@ -34,11 +36,17 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.rerank import RerankOptions
     from tenure.contracts.evidence.tables import QueryReply, QueryRequest
     from tenure.contracts.run.budget import BudgetAmounts
-    from tenure.roles.retrieval import reranker
+    from tenure.contracts.run.run import FallbackRecord
+    from tenure.roles.retrieval import query_translator, reranker
+    from tenure.roles.retrieval.query_translator import QueryTranslatorInput
     from tenure.roles.retrieval.reranker import RerankerInput
 
 ReplyFuture = asyncio.Future["SearchReply"]
 """Result of a search, for the coroutine that waits for it."""
+Translations = Mapping[tuple[str, str], str]
+"""Translations by query and language."""
+Translator = Callable[[Mapping[str, Sequence[str]]], Awaitable[Translations]]
+"""Translates queries, each into its languages."""
 
 
 @dataclass
@@ -54,7 +62,9 @@ class _Batch:
 class SearchBatches:
     """Searches of one workflow: those of the same moment are executed by one activity."""
 
-    def __init__(self) -> None:
+    def __init__(self, translate: Translator | None = None) -> None:
+        """Create batches; without a translator, passages in other languages are searched with the query as it is."""
+        self._translate = translate
         # Searches of steps with different limits are executed by different activities.
         self._open: dict[timedelta | None, _Batch] = {}
 
@@ -89,28 +99,59 @@ class SearchBatches:
         pending = [(request, reply) for request, reply in searches if not reply.done()]
         replies = iter([reply for _, reply in pending])
         batches = split_searches([request for request, _ in pending])
-        await asyncio.gather(*(_execute_batch(batch, [next(replies) for _ in batch]) for batch in batches))
+        await asyncio.gather(*(self._execute_batch(batch, [next(replies) for _ in batch]) for batch in batches))
+
+    async def _execute_batch(self, searches: Sequence[SearchRequest], replies: Sequence[ReplyFuture]) -> None:
+        """Execute searches by one activity, and give each waiting coroutine its result."""
+        try:
+            results = await _search(searches)
+            if self._translate:
+                results = await self._search_translations(self._translate, searches, results)
+        except ActivityError as error:
+            for reply in replies:
+                if not reply.done():
+                    reply.set_exception(error)
+            return
+        for reply, result in zip(replies, results, strict=True):
+            if reply.done():
+                continue
+            if isinstance(result, FailedSearch):
+                reply.set_exception(_build_error(result))
+            else:
+                reply.set_result(result)
+
+    async def _search_translations(
+        self, translate: Translator, searches: Sequence[SearchRequest], results: Sequence[SearchReply | FailedSearch]
+    ) -> Sequence[SearchReply | FailedSearch]:
+        """Return the results, with what translations of the queries find in other languages of the corpora."""
+        found = {n: reply for n, reply in enumerate(results) if isinstance(reply, SearchReply)}
+        languages = {searches[n].query: reply.foreign_languages for n, reply in found.items()}
+        foreign = {query: names for query, names in languages.items() if names}
+        translations = await translate(foreign) if foreign else {}
+        further = {
+            (n, language): searches[n].model_copy(update={"query": translations[searches[n].query, language]})
+            for n, reply in found.items()
+            for language in reply.foreign_languages
+            if (searches[n].query, language) in translations
+        }
+        batches = await asyncio.gather(*map(_search, split_searches(list(further.values()))))
+        merged: dict[int, dict[str, SearchReply]] = {}
+        for (n, language), reply in zip(further, (reply for batch in batches for reply in batch), strict=True):
+            if isinstance(reply, SearchReply):
+                merged.setdefault(n, {})[language] = reply
+        return [
+            merge_translations(searches[n], found[n], merged[n]) if n in merged else result
+            for n, result in enumerate(results)
+        ]
 
 
-async def _execute_batch(searches: Sequence[SearchRequest], replies: Sequence[ReplyFuture]) -> None:
-    """Execute searches by one activity, and give each waiting coroutine its result."""
+async def _search(searches: Sequence[SearchRequest]) -> Sequence[SearchReply | FailedSearch]:
+    """Execute searches by one activity."""
     summary = "; ".join(search.query for search in searches)
-    try:
-        answer = await execute_activity(
-            KnowledgeActivities.search_passages, tuple(searches), summary=summary, count=len(searches)
-        )
-    except ActivityError as error:
-        for reply in replies:
-            if not reply.done():
-                reply.set_exception(error)
-        return
-    for reply, result in zip(replies, answer.replies, strict=True):
-        if reply.done():
-            continue
-        if isinstance(result, FailedSearch):
-            reply.set_exception(_build_error(result))
-        else:
-            reply.set_result(result)
+    answer = await execute_activity(
+        KnowledgeActivities.search_passages, tuple(searches), summary=summary, count=len(searches)
+    )
+    return answer.replies
 
 
 def _build_error(failed: FailedSearch) -> ActivityError:
@@ -136,7 +177,11 @@ class KnowledgeClient(ActivityClient):
     """Client with which results are reranked if the limits say so."""
     _web: WebClient | None
     """Client with which web pages are read first; None for no access."""
-    _batches: SearchBatches = field(default_factory=SearchBatches)
+    _batches: SearchBatches = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Translate queries if there is a model."""
+        self._batches = SearchBatches(self._translate if self._limits.has_model else None)
 
     async def search(
         self,
@@ -163,7 +208,7 @@ class KnowledgeClient(ActivityClient):
         mode = request.mode if keep_mode else self._limits.search_mode or request.mode
         complete = request.model_copy(update={"rerank": rerank, "filters": filters, "mode": mode})
         reply = await self._batches.search(complete)
-        self._record.usage = add_search(self._record.usage, reply.embedded_share, lacks_links=reply.lacks_links)
+        self._record.usage = add_search(self._record.usage, reply)
         minimum = self._limits.min_relevance if min_relevance is None else min_relevance
         return await self._rerank_listwise(request.query, select_evidence(reply.passages, minimum))
 
@@ -199,6 +244,20 @@ class KnowledgeClient(ActivityClient):
             return options
         today = options.recency.model_copy(update={"as_of": workflow.now().date()})
         return options.model_copy(update={"recency": today})
+
+    async def _translate(self, languages: Mapping[str, Sequence[str]]) -> Translations:
+        """Have queries translated, all in one call; a query without a translation is searched as it is."""
+        queries = tuple(languages)
+        sought = tuple(dict.fromkeys(language for names in languages.values() for language in names))
+        input = QueryTranslatorInput(queries=queries, languages=sought)
+        try:
+            output = await self._models.ask(query_translator.ROLE, input, summary=f"{', '.join(sought)}: {queries[0]}")
+        except ActivityError as error:
+            self._record.fallbacks.append(
+                FallbackRecord(role=query_translator.ROLE.name, reason=describe_failure(error))
+            )
+            return {}
+        return {(queries[entry.query - 1], entry.language): entry.text for entry in output.translations}
 
     async def _rerank_listwise(self, query: str, passages: tuple[PassageRef, ...]) -> tuple[PassageRef, ...]:
         """Let the chat model order the passages, if the run is configured to."""

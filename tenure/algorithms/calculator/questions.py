@@ -139,7 +139,7 @@ def _read_dates(text: str) -> str:
 
 def _to_iso(text: str) -> str:
     """Return a day in ISO 8601; empty if the text is no single day."""
-    days = parse_date_range(text.replace(" of ", " "))
+    days = parse_date_range(text.replace(" of ", " "), only_english=True)
     return days.first if days and days.first == days.last else ""
 
 

@@ -19,8 +19,9 @@ from typing import Final, Literal, NamedTuple
 from tenure.algorithms.calculator.units import Dimension, find_unit
 from tenure.algorithms.text.details import extract_numbers
 from tenure.algorithms.text.grammar.vocabulary import AUXILIARY_WORDS, PREPOSITIONS, is_finite_verb
+from tenure.algorithms.text.languages.detection import is_foreign
 from tenure.algorithms.text.polarity import find_antonym_pair
-from tenure.algorithms.text.sentences import STOP_WORDS, guess_language, stem_word
+from tenure.algorithms.text.sentences import STOP_WORDS, stem_word
 
 Severity = Literal["low", "medium", "high"]
 
@@ -177,12 +178,11 @@ def detect_contradiction(a: str, b: str) -> DetectedContradiction | None:
 
     The rules are English: the years, bounds and negations of another language would be taken for plain words.
     """
-    if guess_language(a) != "en" or guess_language(b) != "en":
-        return None
     if max(len(a), len(b)) > MAX_CHARACTERS or _OWN_DOCUMENT.search(a) or _OWN_DOCUMENT.search(b):
         return None
     pairs = product(_read_clauses(a), _read_clauses(b))
-    return next((contradiction for pair in pairs if (contradiction := _compare(*pair))), None)
+    found = next((contradiction for pair in pairs if (contradiction := _compare(*pair))), None)
+    return None if found and (is_foreign(a) or is_foreign(b)) else found
 
 
 def _compare(a: _Clause, b: _Clause) -> DetectedContradiction | None:

@@ -4,6 +4,16 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from tenure.algorithms.control.note_messages import (
+    CORPUS_CHANGES,
+    CORPUS_FILES,
+    MISSING_VECTORS,
+    NOT_TRANSLATED,
+    UNREAD_PICTURES,
+    UNREADABLE_FILES,
+    UNUSED_PREFERENCES,
+    USED_PREFERENCES,
+)
 from tenure.contracts.evidence.corpora import IngestReport
 from tenure.contracts.run.run import FallbackRecord, Usage
 
@@ -13,17 +23,17 @@ PREFERENCE_ROLES: Final = frozenset(
 """Roles whose prompts contain the preferences of the owner."""
 
 
-def describe_ingestion(report: IngestReport) -> str:
-    """Return a sentence on the files that were ingested."""
-    text = f"Corpus “{report.corpus}”: {report.files} files"
-    if report.added or report.changed or report.removed:
-        text += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
+def describe_ingestion(report: IngestReport) -> tuple[str, ...]:
+    """Return sentences on the files that were ingested."""
+    message = CORPUS_CHANGES if report.added or report.changed or report.removed else CORPUS_FILES
+    counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
     pictures = sum(file.is_picture for file in report.skipped)
-    if others := report.skipped_total - pictures:
-        text += f", {others} not readable"
-    if pictures:
-        text += f", {pictures} {'picture' if pictures == 1 else 'pictures'} not read"
-    return f"{text}."
+    others = report.skipped_total - pictures
+    return (
+        message.format(corpus=report.corpus, files=report.files, **counts),
+        *([UNREADABLE_FILES.format(corpus=report.corpus, number=others)] if others else []),
+        *([UNREAD_PICTURES.format(corpus=report.corpus, number=pictures)] if pictures else []),
+    )
 
 
 def describe_preferences(
@@ -34,10 +44,10 @@ def describe_preferences(
         return ()
     listed = "; ".join(f"“{preference}”" for preference in preferences)
     if not usage.model_calls:
-        return (f"Preferences known but not applied, since no model wrote this: {listed}.",)
+        return (UNUSED_PREFERENCES.format(preferences=listed),)
     unread = sorted({fallback.role for fallback in fallbacks}.intersection(PREFERENCE_ROLES))
     exception = f" Calls of {', '.join(unread)} without a model did not apply them." if unread else ""
-    return (f"Preferences given to the models that planned and wrote this: {listed}.{exception}",)
+    return (f"{USED_PREFERENCES.format(preferences=listed)}{exception}",)
 
 
 def describe_lessons(lessons: Sequence[str], usage: Usage) -> tuple[str, ...]:
@@ -51,11 +61,7 @@ def describe_lessons(lessons: Sequence[str], usage: Usage) -> tuple[str, ...]:
 
 def describe_missing_vectors(share: float) -> tuple[str, ...]:
     """Return a note on searches over a corpus that was not completely embedded; empty if it was."""
-    note = (
-        f"Only {math.floor(100 * share)} % of the passages had vectors when a search started. Passages found by "
-        "keywords were embedded immediately; passages that only vectors would find may be missing."
-    )
-    return (note,) if share < 1 else ()
+    return (MISSING_VECTORS.format(share=math.floor(100 * share)),) if share < 1 else ()
 
 
 def describe_missing_links(usage: Usage) -> tuple[str, ...]:
@@ -74,10 +80,7 @@ def describe_missing_translation(language: str | None, usage: Usage) -> tuple[st
     """Return the note on a language into which a run without a model has translated nothing."""
     if not language or usage.model_calls:
         return ()
-    return (
-        f"Nothing was translated into {language}: without a model a report is made of quotes, in the language of its "
-        "sources.",
-    )
+    return (NOT_TRANSLATED.format(language=language),)
 
 
 def describe_shortcomings(language: str | None, usage: Usage) -> tuple[str, ...]:

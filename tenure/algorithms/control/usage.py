@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from tenure.contracts.evidence.passages import SearchReply
 from tenure.contracts.run.role_calls import RoleReply, SavedUsage
 from tenure.contracts.run.run import RoleUsage, Usage, WorkflowUsage
 
 U = TypeVar("U", Usage, RoleUsage)
 AnyUsage = TypeVar("AnyUsage", bound=Usage)
+N = TypeVar("N", bound=str)
 
 MAX_SUSPICIOUS_SOURCES = 50
 """Maximum number of sources with instructions that a usage names."""
@@ -57,13 +59,15 @@ def sum_run_usage(accounts: Iterable[WorkflowUsage]) -> Usage:
     return merge_usage(usages).model_copy(update={"critical_path": path})
 
 
-def add_search(usage: AnyUsage, embedded_share: float = 1.0, *, lacks_links: bool = False) -> AnyUsage:
-    """Return the usage plus one search, with the share of its chunks that had a vector, and whether it lacked links."""
+def add_search(usage: AnyUsage, reply: SearchReply | None = None) -> AnyUsage:
+    """Return the usage plus one search; None for one that is no search of passages."""
+    found = reply or SearchReply(passages=())
     return usage.model_copy(
         update={
             "searches": usage.searches + 1,
-            "embedded_share": min(usage.embedded_share, embedded_share),
-            "searches_without_links": usage.searches_without_links + lacks_links,
+            "embedded_share": min(usage.embedded_share, found.embedded_share),
+            "searches_without_links": usage.searches_without_links + found.lacks_links,
+            "untranslated": _join(usage.untranslated, found.foreign_languages),
         }
     )
 
@@ -81,14 +85,17 @@ def merge_usage(accounts: Iterable[Usage]) -> Usage:
             pages=total.pages + account.pages,
             embedded_share=min(total.embedded_share, account.embedded_share),
             searches_without_links=total.searches_without_links + account.searches_without_links,
+            untranslated=_join(total.untranslated, account.untranslated),
             by_role=by_role,
             saved=_sum_saved(total.saved, account.saved),
             exposed_calls=total.exposed_calls + account.exposed_calls,
-            suspicious_sources=tuple(dict.fromkeys((*total.suspicious_sources, *account.suspicious_sources)))[
-                :MAX_SUSPICIOUS_SOURCES
-            ],
+            suspicious_sources=_join(total.suspicious_sources, account.suspicious_sources)[:MAX_SUSPICIOUS_SOURCES],
         )
     return total
+
+
+def _join(a: tuple[N, ...], b: tuple[N, ...]) -> tuple[N, ...]:
+    return tuple(dict.fromkeys((*a, *b)))
 
 
 def _merge_role_usage(a: RoleUsage, b: RoleUsage) -> RoleUsage:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tenure.algorithms.text.entities import extract_entity_spellings
-from tenure.algorithms.text.sentences import stem_words
+from tenure.algorithms.text.sentences import guess_language, stem_words
 
 MAX_PARTS: Final = 12
 MIN_SHARE: Final = 0.5
@@ -44,6 +44,11 @@ def select_open_parts(parts: Sequence[str], texts: Iterable[str], min_share: flo
 
 
 def find_unplanned_parts(question: str, topics: Sequence[str]) -> tuple[str, ...]:
-    """Return the sub-questions that neither a topic (heading and question) nor all of them together speak of."""
+    """Return the sub-questions that neither a topic (heading and question) nor all of them together speak of.
+
+    None if the topics are in another language than the question, whose words they do not contain.
+    """
+    if guess_language(" ".join(topics)) != guess_language(question):
+        return ()
     sub_questions = [part for part in list_parts(question) if _SUB_QUESTION.match(part)]
     return select_open_parts(sub_questions, [*topics, " ".join(topics)])

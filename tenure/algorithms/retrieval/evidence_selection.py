@@ -1,8 +1,11 @@
-"""Select the search results that are relevant enough to serve as evidence."""
+"""Select the search results that are relevant enough to serve as evidence, and merge those of translated queries."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
-from tenure.contracts.evidence.passages import PassageRef
+from tenure.algorithms.retrieval.rrf import fuse_rankings
+from tenure.contracts.base import ChunkId
+from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
 
 MIN_SUPPORTING_SHARE = 0.65
 """Minimum relevance of a supporting passage, as a share of the threshold that the best passage must reach."""
@@ -34,3 +37,30 @@ def is_linked(passage: PassageRef) -> bool:
 def is_computed(passage: PassageRef) -> bool:
     """Return whether a passage was computed for the task instead of found by a search, and need not share its words."""
     return passage.dense_rank is None and passage.sparse_rank is None and passage.graph_rank is None
+
+
+def merge_translations(
+    request: SearchRequest, reply: SearchReply, translated: Mapping[str, SearchReply]
+) -> SearchReply:
+    """Return the passages of a query and of its translations by language, by reciprocal rank fusion.
+
+    A passage has the relevance to the query that it is nearest to: words and vectors of another language show none.
+    """
+    replies = (reply, *translated.values())
+    best: dict[ChunkId, PassageRef] = {}
+    for passage in (passage for found in replies for passage in found.passages):
+        if passage.chunk not in best or passage.relevance > best[passage.chunk].relevance:
+            best[passage.chunk] = passage
+    scores = fuse_rankings([{ref.chunk: n for n, ref in enumerate(found.passages, 1)} for found in replies])
+    counts = Counter[str]()
+    passages: list[PassageRef] = []
+    for chunk in sorted(scores, key=lambda chunk: (-scores[chunk], -best[chunk].relevance, chunk)):
+        counts[best[chunk].source] += 1
+        if request.max_per_source is None or counts[best[chunk].source] <= request.max_per_source:
+            passages.append(best[chunk].model_copy(update={"score": scores[chunk]}))
+    return reply.model_copy(
+        update={
+            "passages": tuple(passages[: request.k]),
+            "foreign_languages": tuple(name for name in reply.foreign_languages if name not in translated),
+        }
+    )

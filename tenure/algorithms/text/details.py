@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tenure.algorithms.text.languages.detection import is_foreign
 from tenure.algorithms.text.sentences import (
     STOP_WORDS,
-    guess_language,
     is_non_english,
     normalize_sentence,
     split_words,
@@ -30,11 +30,15 @@ _REMEMBERED_TEXTS: Final = 512
 _NUMBER = re.compile(
     r"(?<![^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?<!\.)(\d[\d,]*+(?:\.\d+)?)(s\b|['’]s\b)?"
 )
-# "1.234,56" and "1 234,56" of most European languages, "1.234.567 Einwohner", "1\u202f234" with a narrow blank.
+# "1.234,56" and "1 234,56" of most European languages, "1\u202f234" with a narrow blank, "1'234" of Switzerland, and
+# "1.234.567 Einwohner", while an address such as "192.168.100.200" has four parts.
 _GROUPED = re.compile(
     r"(?<![\w.,])(?P<whole>\d{1,3}(?P<mark>[.\u00a0\u202f ])\d{3}(?:(?P=mark)\d{3})*),(?P<decimals>\d{1,2})(?!\d)"
-    r"|(?<![\w.,])\d{1,3}(?:[\u00a0\u202f]\d{3})+(?!\d)"
+    r"|(?<![\w.,])\d{1,3}(?:(?:[\u00a0\u202f]\d{3})+|(?:['’]\d{3})+|(?:\.\d{3}){2})(?!\.?\d)"
 )
+# "1 234 habitants", with the blank of a typewriter; in English these are two numbers.
+_BLANKS = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?!\d)")
+_ARABIC_MARKS = str.maketrans("\u066b\u066c", ".,")  # Marks of decimals and of thousands.
 # "12万", "3.5億": ten thousands and hundred millions of Chinese and Japanese.
 _MYRIADS = re.compile(r"(\d[\d,]*(?:\.\d+)?)([万萬만億亿억])")
 _ISO_MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")  # The month of "2024-03".
@@ -81,7 +85,7 @@ class NumberMention(NamedTuple):
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
 def extract_numbers(text: str, *, include_words: bool = True) -> frozenset[NumberMention]:
     """Extract the numbers of a text, by default including number words."""
-    plain = _MYRIADS.sub(_multiply, _GROUPED.sub(_ungroup, text))
+    plain = _MYRIADS.sub(_multiply, _GROUPED.sub(_ungroup, text.translate(_ARABIC_MARKS)))
     numbers = {_parse_number(match) for match in _NUMBER.finditer(_DOTTED.sub(" ", plain))}
     if include_words:
         numbers |= {
@@ -94,8 +98,9 @@ def extract_numbers(text: str, *, include_words: bool = True) -> frozenset[Numbe
 
 def _ungroup(match: re.Match[str]) -> str:
     """Return a number whose thousands are grouped by points or blanks as Python writes it."""
-    whole = "".join(filter(str.isdigit, match["whole"] or match.group()))
-    return f"{whole}.{match['decimals']}" if match["decimals"] else whole
+    parts = match.groupdict()
+    whole = "".join(filter(str.isdigit, parts.get("whole") or match.group()))
+    return f"{whole}.{parts['decimals']}" if parts.get("decimals") else whole
 
 
 def _multiply(match: re.Match[str]) -> str:
@@ -119,10 +124,10 @@ def find_missing_numbers(text: str, *sources: str) -> frozenset[NumberMention]:
         lambda match: " " if match.group().replace("-", "").lower() in words else match.group(), text
     )
     # Another language may spell a small number as a word: "zwölf", "двенадцать", "十二".
-    max_spelled = MAX_COUNT if any(guess_language(source) != "en" for source in sources) else -1
+    max_spelled = MAX_COUNT if any(map(is_foreign, sources)) else -1
     return frozenset(
         number
-        for number in extract_numbers(bare)
+        for number in extract_numbers(_BLANKS.sub(_ungroup, bare) if is_foreign(text) else bare)
         if not any(_is_match(number, other) for other in source_numbers)
         and not (number.value <= max_spelled and number.value.is_integer())
     )
@@ -134,7 +139,8 @@ def _list_stated_numbers(text: str) -> frozenset[NumberMention]:
     series = {NumberMention(float(".".join(version.split(".")[:2]))) for version in _DOTTED.findall(text)}
     words = _list_forms(text)
     spelled = {NumberMention(value) for word, value in _NUMBER_WORDS.items() if word in words}
-    return extract_numbers(text) | series | spelled
+    grouped = {mention for match in _BLANKS.finditer(text) for mention in extract_numbers(_ungroup(match))}
+    return extract_numbers(text) | grouped | series | spelled
 
 
 def _is_match(a: NumberMention, b: NumberMention) -> bool:
@@ -157,7 +163,7 @@ def find_missing_names(text: str, *sources: str) -> tuple[str, ...]:
     Return nothing if the text or a source is in a language other than English, where capitals and spelling of names may
     differ: "Munich" is "München", and "Kazan" is "Казань".
     """
-    if is_non_english(text) or any(guess_language(source) != "en" for source in sources):
+    if is_non_english(text) or any(map(is_foreign, sources)):
         return ()
     return tuple(
         name
@@ -197,12 +203,16 @@ def find_unsupported_details(claim: str, *sources: str) -> tuple[str, ...]:
 def _find_missing_literals(claim: str, sources: Sequence[str]) -> tuple[list[str], list[str], list[str], list[str]]:
     """Return the versions, months, URLs and quotations of a claim that its sources lack."""
     return (
-        [version for version in dict.fromkeys(_DOTTED.findall(claim)) if not _contain(sources, version)],
+        [
+            version
+            for version in dict.fromkeys(_DOTTED.findall(_GROUPED.sub(_ungroup, claim)))
+            if not _contain(sources, version)
+        ],
         [
             word.capitalize()
             for word in dict.fromkeys(split_words(claim))
             if word in _MONTHS
-            and not any({word, word[:3]} & _list_months(source) or guess_language(source) != "en" for source in sources)
+            and not any({word, word[:3]} & _list_months(source) or is_foreign(source) for source in sources)
         ],
         [url for url in dict.fromkeys(_URL.findall(claim)) if not _contain(sources, url)],
         _find_misquotations(claim, sources),

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tenure.algorithms.claims.citations import combine_claims
 from tenure.algorithms.claims.verification import needs_sources
+from tenure.algorithms.control import note_messages
 from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.research.coverage import compute_coverage
 from tenure.algorithms.research.open_parts import select_open_parts
@@ -16,7 +17,7 @@ from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
 from tenure.algorithms.retrieval.rrf import fuse_rankings, interleave_rankings
 from tenure.algorithms.text.questions import format_heading
-from tenure.algorithms.text.sentences import stem_words
+from tenure.algorithms.text.sentences import guess_language, stem_words
 from tenure.algorithms.writing.repetition import remove_restatements
 from tenure.contracts.evidence.disputes import Contradiction, PositionEvidence
 from tenure.contracts.evidence.passages import Block, Claim, Draft, PassageRef
@@ -149,13 +150,12 @@ def deduplicate_claims(topics: Sequence[Topic], text: ReportText) -> ReportText:
 def add_unanswered_parts(text: ReportText, parts: Sequence[str]) -> ReportText:
     """Return a text whose gaps name the parts of the question that neither its outline nor its text speaks of."""
     written = [text.title, text.short_answer, *(f"{part.heading} {part.draft.text}" for part in text.parts)]
+    if guess_language(" ".join(written)) != guess_language(" ".join(parts)):
+        return text
     missing = select_open_parts(parts, written)
     if not missing:
         return text
-    gaps = tuple(
-        Claim(kind="gap", text=f"No sentence of this report speaks of this part of the question: “{part}”.")
-        for part in missing
-    )
+    gaps = tuple(Claim(kind="gap", text=note_messages.UNSTATED_PART.format(part=part)) for part in missing)
     others = tuple(part for part in text.parts if part.kind != "gaps")
     blocks = (*text.get_draft("gaps").blocks, Block(kind="bullets", claims=gaps))
     return text.model_copy(update={"parts": (*others, ReportPart(kind="gaps", draft=Draft(blocks=blocks)))})
@@ -335,13 +335,13 @@ def build_feedback_outcomes(
     """
     records: list[FeedbackRecord] = []
     for entry in feedback:
-        outcome = "No section considered it."
+        outcome = note_messages.FEEDBACK_UNREAD
         if headings := changed.get(entry.text):
-            outcome = f"Considered in {_quote_names(headings)}."
+            outcome = note_messages.FEEDBACK_USED.format(headings=_quote_names(headings))
         elif headings := considered.get(entry.text):
-            outcome = f"Searched for in {_quote_names(headings)}; nothing new was found."
+            outcome = note_messages.FEEDBACK_SEARCHED.format(headings=_quote_names(headings))
         if searches := queries.get(entry.text):
-            outcome = f"The research searched for {_quote_names(searches)}. {outcome}"
+            outcome = f"{note_messages.FEEDBACK_QUERIES.format(queries=_quote_names(searches))} {outcome}"
         records.append(FeedbackRecord(text=entry.text, topic=entry.topic, at="", outcome=outcome))
     return tuple(records)
 

@@ -170,6 +170,8 @@ class SearchReply(Contract):
     """Share of the searched chunks that had a vector before the search."""
     lacks_links: bool = False
     """Whether a search along links found none to follow and ranked the passages as `hybrid` does."""
+    foreign_languages: tuple[str, ...] = ()
+    """Main languages of the searched passages that the query is not in, ISO 639-1, the most frequent first."""
 
 
 class FailedSearch(Contract):

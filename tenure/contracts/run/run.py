@@ -203,6 +203,8 @@ class Usage(CallUsage):
     """Smallest share of searched chunks that had a vector at the start of a search."""
     searches_without_links: int = 0
     """Number of searches along links that found none to follow."""
+    untranslated: tuple[str, ...] = ()
+    """Languages of passages, ISO 639-1, that were searched with the words of queries in another language."""
     pages: int = 0
     """Number of web pages fetched."""
     seconds: float = 0.0

@@ -115,7 +115,7 @@ class CorpusWriter:
                 dimensions=dimensions,
                 baseline=measure_baseline(self._store, self._corpus, self._chunks, self._model.embed),
                 calibrated=state,
-                languages=catalogue.list_languages(self._store, dimensions, self._corpus),
+                languages=catalogue.count_languages(self._store, dimensions, self._corpus),
             )
         record = replace(record, pending=self._count_pending())
         if changed or record != stored:

@@ -11,6 +11,7 @@ from tenure.algorithms.research.open_parts import list_parts, select_open_parts
 from tenure.algorithms.retrieval.evidence_selection import is_computed, is_linked
 from tenure.algorithms.retrieval.relevance import FindingAssessment, assess_findings, cluster_vectors
 from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
+from tenure.algorithms.text.languages.detection import UNKNOWN, detect_language
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.cycle import Finding, Rejection
@@ -32,7 +33,7 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
 
     The operation is idempotent: only findings of earlier cycles count as known.
     """
-    candidates, paths, texts, vectors, means = _load_candidates(store, chunks, request)
+    candidates, paths, texts, languages, vectors, means = _load_candidates(store, chunks, request)
     if not candidates or not request.topics:
         return AnalysisReply(open_parts=_find_open_parts(request.topics, ()))
     topics = _encode_topics(encode, request.topics)
@@ -42,6 +43,11 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     ).astype(np.float32)
     headings = [aim.topic.heading for aim in request.topics]
     targets = [_find_topic(headings, path, item.topic) for item, path in zip(candidates, paths, strict=True)]
+    topic_languages = [detect_language(aim.topic.question) for aim in request.topics]
+    for n, (item, language, target) in enumerate(zip(candidates, languages, targets, strict=True)):
+        # Neither words nor vectors compare two languages: the search by a translation has.
+        if _is_foreign(language, topic_languages[target]):
+            relevance[n, target] = max(relevance[n, target], item.passage.relevance)
     earlier = f"run = {quote_literal(request.run)} AND cycle < {request.cycle}"
     accepted_before = read_vector_column(store.read_rows(FINDINGS, ["vector"], earlier)["vector"], vectors.shape[1])
     # Cited passages may share no word with a topic, such as the head of a document that states its status.
@@ -66,8 +72,20 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
         accepted=tuple(sorted(findings, key=lambda f: (-f.passage.relevance, f.passage.chunk))),
         rejected=_count_rejections(candidates, judged),
         latent=_find_latent_topics([c.passage for c in candidates], vectors, heading_relevance, request.min_relevance),
-        open_parts=_find_open_parts(request.topics, [" ".join((*paths[n], texts[n])) for n in accepted]),
+        open_parts=_find_open_parts(
+            [
+                aim
+                for aim, own in zip(request.topics, topic_languages, strict=True)
+                if not any(_is_foreign(languages[n], own) for n in accepted)
+            ],
+            [" ".join((*paths[n], texts[n])) for n in accepted],
+        ),
     )
+
+
+def _is_foreign(language: str, other: str) -> bool:
+    """Return whether two known languages differ, so that words do not show whether a text speaks of something."""
+    return UNKNOWN not in (language, other) and language != other
 
 
 def _rate(candidate: CandidatePassage, assessed: FindingAssessment) -> float:
@@ -77,18 +95,23 @@ def _rate(candidate: CandidatePassage, assessed: FindingAssessment) -> float:
 
 def _load_candidates(
     store: Store, chunks: ChunkVectors, request: AnalysisRequest
-) -> tuple[list[CandidatePassage], list[list[str]], list[str], Vectors, NDArray[np.float32]]:
-    """Return the stored candidates, each chunk once, with heading paths, texts, vectors (n, d) and baselines μ (n,)."""
+) -> tuple[list[CandidatePassage], list[list[str]], list[str], list[str], Vectors, NDArray[np.float32]]:
+    """Return the stored candidates, each chunk once.
+
+    With them come their heading paths, texts, languages, vectors (n, d) and baselines μ (n,).
+    """
     baselines = {name: catalogue.load_corpus(store, name).baseline for name in request.corpora}
     first: dict[str, CandidatePassage] = {}
     for candidate in sorted(request.candidates, key=lambda candidate: not candidate.is_cited):
         first.setdefault(candidate.passage.chunk, candidate)
-    rows = store.read_rows_in(chunks.table, ["id", "corpus", "heading_path", "text", "vector"], "id", list(first))
+    columns = ["id", "corpus", "heading_path", "text", "language"]
+    rows = store.read_rows_in(chunks.table, [*columns, "vector"], "id", list(first))
     order = np.argsort(np.asarray(rows["id"].to_pylist(), dtype=str)) if rows.num_rows else np.zeros(0, dtype=int)
-    ids, corpora, paths, texts = (rows[name].to_pylist() for name in ("id", "corpus", "heading_path", "text"))
+    ids, corpora, paths, texts, languages = (rows[name].to_pylist() for name in columns)
     means = np.asarray([baselines.get(corpora[i], 0.0) for i in order], dtype=np.float32)
     ordered = [first[ids[i]] for i in order]
-    return ordered, [paths[i] for i in order], [texts[i] for i in order], chunks.load_vectors(rows)[order], means
+    paths, texts, languages = ([column[i] for i in order] for column in (paths, texts, languages))
+    return ordered, paths, texts, languages, chunks.load_vectors(rows)[order], means
 
 
 def _find_open_parts(aims: Sequence[TopicState], texts: Sequence[str]) -> dict[str, tuple[str, ...]]:

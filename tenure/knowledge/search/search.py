@@ -22,6 +22,7 @@ from tenure.algorithms.retrieval.document_versions import DocumentPart, find_out
 from tenure.algorithms.retrieval.rrf import fuse_rankings
 from tenure.algorithms.retrieval.score_fusion import REFERENCE_RANK, blend_scores
 from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
+from tenure.algorithms.text.languages.detection import list_foreign_languages
 from tenure.algorithms.text.languages.terms import list_query_terms
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import STOP_WORDS, may_be_english
@@ -126,7 +127,13 @@ def search(
         ),
         embedded_share=share,
         lacks_links=ranking.lacks_links,
+        foreign_languages=list_foreign_languages(request.query, _count_languages(records)),
     )
+
+
+def _count_languages(records: Iterable[CorpusRecord]) -> Counter[str]:
+    """Return the number of chunks of corpora by language, the most frequent first."""
+    return Counter(dict(sum((Counter(record.languages) for record in records), Counter[str]()).most_common()))
 
 
 def _lower_outdated(query: str, ranking: _Ranking) -> dict[str, float]:
@@ -261,7 +268,7 @@ class Retrievers:
 def build_text_query(store: Store, corpora: Sequence[str], query: str) -> TextQuery:
     """Return the words of a query without stop words, and its terms in the other languages of the corpora."""
     records = catalogue.list_corpora(store)
-    languages = dict.fromkeys(language for name in corpora if name in records for language in records[name].languages)
+    languages = _count_languages(records[name] for name in corpora if name in records)
     return TextQuery(drop_stop_words(query), list_query_terms(query, list(languages)))
 
 

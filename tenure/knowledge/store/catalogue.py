@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -112,8 +112,8 @@ class CorpusRecord:
     calibrated: str
     updated_at: str
     pending: int = 0
-    languages: tuple[str, ...] = ()
-    """Languages of its chunks as ISO 639-1 codes, the most frequent first."""
+    languages: Mapping[str, int] = field(default_factory=dict)
+    """Number of its chunks by language, an ISO 639-1 code, the most frequent first."""
 
 
 def format_utc_now() -> str:
@@ -124,7 +124,10 @@ def format_utc_now() -> str:
 def list_corpora(store: Store) -> dict[str, CorpusRecord]:
     """Return all corpora by name, in alphabetical order."""
     rows = store.read_small_table(CORPORA, CORPORA_SCHEMA.names).to_pylist()
-    records = (CorpusRecord(**row | {"languages": tuple(row["languages"])}) for row in rows)
+    records = (
+        CorpusRecord(**row | {"languages": {entry["code"]: entry["chunks"] for entry in row["languages"]}})
+        for row in rows
+    )
     return {record.corpus: record for record in sorted(records, key=lambda record: record.corpus)}
 
 
@@ -142,7 +145,9 @@ def select_corpus(corpora: Mapping[str, CorpusRecord], name: str) -> CorpusRecor
 
 def save_corpus(store: Store, record: CorpusRecord) -> None:
     """Insert or replace a corpus record."""
-    store.upsert(CORPORA, pa.Table.from_pylist([vars(record)], schema=CORPORA_SCHEMA), "corpus")
+    languages = [{"code": code, "chunks": chunks} for code, chunks in record.languages.items()]
+    row = vars(record) | {"languages": languages}
+    store.upsert(CORPORA, pa.Table.from_pylist([row], schema=CORPORA_SCHEMA), "corpus")
 
 
 def list_source_ids(store: Store, name: str) -> list[SourceId]:
@@ -324,11 +329,11 @@ def list_unembedded_chunks(store: Store, dimensions: int, name: str) -> list[str
     return sorted(rows["id"].to_pylist())
 
 
-def list_languages(store: Store, dimensions: int, name: str) -> tuple[str, ...]:
-    """Return the languages of the chunks of a corpus, the most frequent first."""
+def count_languages(store: Store, dimensions: int, name: str) -> dict[str, int]:
+    """Return the number of chunks of a corpus by language, the most frequent first."""
     where = f"corpus = {quote_literal(name)} AND language != ''"
     rows = store.read_rows(build_chunk_table_name(dimensions), ["language"], where)
-    return tuple(language for language, _ in Counter(rows["language"].to_pylist()).most_common())
+    return dict(Counter(rows["language"].to_pylist()).most_common())
 
 
 def compute_embedded_share(store: Store, dimensions: int, records: Sequence[CorpusRecord]) -> float:

@@ -86,6 +86,7 @@ WORD_TYPE = pa.struct(
     ]
 )
 
+LANGUAGE_TYPE = pa.struct([*_required(pa.string(), "code"), *_required(pa.int64(), "chunks")])
 PLACE_TYPE = pa.struct([*_required(pa.int64(), "start"), *_required(pa.string(), "label")])
 
 FIGURE_TYPE = pa.struct(
@@ -123,9 +124,7 @@ CORPORA_SCHEMA = pa.schema(
         pa.field("calibrated", pa.string(), nullable=False),  # model and number of chunks when μ was measured
         pa.field("updated_at", pa.string(), nullable=False),
         pa.field("pending", pa.int64(), nullable=False),  # chunks without a vector at the last count
-        pa.field(
-            "languages", pa.list_(pa.string()), nullable=False
-        ),  # of its chunks, ISO 639-1, the most frequent first
+        pa.field("languages", pa.list_(LANGUAGE_TYPE), nullable=False),  # of its chunks, the most frequent first
     ]
 )
 

@@ -26,6 +26,7 @@ from tenure.report.layout.marks import (
     describe_state,
     describe_status,
     list_sources,
+    make_unsourced_mark,
     needs_source,
 )
 from tenure.report.layout.text import format_words, make_line, split_sentence_spans, split_spans
@@ -48,7 +49,7 @@ from tenure.report.layout.tree import (
 )
 from tenure.report.sources.links import build_text_fragment
 from tenure.report.sources.places import FROM_PICTURE, describe_place
-from tenure.report.translation import translate
+from tenure.report.translation import translate, translate_note
 
 _CODE_LINE = re.compile(r"^(?: {4}|\t|@\w)", re.MULTILINE)
 """Beginning of a line of code in the stored text of a source, such as `    return x` or `@decorator`."""
@@ -145,7 +146,7 @@ class ClaimLayout:
     def _set_claim(self, cited: CitedClaim, expected: ClaimKind) -> Line:
         status = cited.claim.status if needs_source(cited.claim) else "supported"
         # A sentence that the program states, such as that nothing was found, is in the language of the report.
-        text = translate(cited.claim.text) if cited.claim.kind == "gap" else cited.claim.text
+        text = translate_note(cited.claim.text) if cited.claim.kind == "gap" else cited.claim.text
         return (StatementNode(split_sentence_spans(text), status), *self._cite(cited, expected))
 
     def _cite(self, cited: CitedClaim, expected: ClaimKind) -> Line:
@@ -154,10 +155,10 @@ class ClaimLayout:
             return ()
         quotes = [(source, self._list_quotes(source, cited.marked)) for source in cited.sources]
         note = describe_status(cited, expected, marks_taint=self._is_taint_marked)
-        lacks_source = not cited.sources and needs_source(cited.claim)
-        if not (note or quotes or lacks_source):
+        unsourced = "" if cited.sources or not needs_source(cited.claim) else make_unsourced_mark()
+        if not (note or quotes or unsourced):
             return ()
-        return (CitationNode(note, cited.claim.status, self._mark(quotes), lacks_source),)
+        return (CitationNode(note, cited.claim.status, self._mark(quotes), unsourced),)
 
     def _list_quotes(self, source: int, claims: Sequence[ResultClaim]) -> tuple[QuoteContext, ...]:
         quotes = {
@@ -208,7 +209,7 @@ class ClaimLayout:
     def _set_excerpt(self, block: LayoutBlock) -> QuoteNode:
         claims = [cited.claim for cited in block.claims]
         marks = self._mark([(source, (self._choose_quote(source, claims),)) for source in list_sources(block)])
-        citation = CitationNode(describe_excerpt(block), "unverified", marks, lacks_source=not marks)
+        citation = CitationNode(describe_excerpt(block), "unverified", marks, "" if marks else make_unsourced_mark())
         blocks = (node for group in group_excerpt(claims) for node in _set_group(group))
         sources = [self._sources[mark.source] for mark in marks if mark.source in self._sources]
         states = (text for source in sources for text in (flatten(source.published), describe_state(source)))

@@ -30,23 +30,32 @@ class DisputeLayout:
 
     def set_position(self, position: ResultPosition) -> Iterator[BlockNode]:
         """Yield the evidence for and against a position."""
-        counts = (
-            f"{position.supporting_passages} for, {position.contradicting_passages} against, "
-            f"{position.neutral_passages} neutral"
+        counts = translate(
+            "Passages: {supporting} for, {contradicting} against, {neutral} neutral.",
+            supporting=position.supporting_passages,
+            contradicting=position.contradicting_passages,
+            neutral=position.neutral_passages,
         )
         sides = [
             *((translate("For"), quote) for quote in position.supporting),
             *((translate("Against"), quote) for quote in position.contradicting),
             *_list_further(
-                position.outcome, {"a": "For, found by the last search", "b": "Against, found by the last search"}
+                position.outcome,
+                {
+                    "a": translate("For, found by the last search"),
+                    "b": translate("Against, found by the last search"),
+                },
             ),
         ]
-        yield from self._set_dispute(f"{position.position} Passages: {counts}.", sides, position.outcome)
+        yield from self._set_dispute(f"{position.position} {counts}", sides, position.outcome)
 
     def set_contradiction(self, contradiction: ResultContradiction) -> Iterator[BlockNode]:
         """Yield the two statements of a contradiction."""
         about = f" ({contradiction.about})" if contradiction.about else ""
-        further = _list_further(contradiction.outcome, {"a": "Agrees with the first", "b": "Agrees with the second"})
+        further = _list_further(
+            contradiction.outcome,
+            {"a": translate("Agrees with the first"), "b": translate("Agrees with the second")},
+        )
         sides = [("", contradiction.a), ("", contradiction.b), *further]
         yield from self._set_dispute(
             f"{translate('Severity:')} {translate(SEVERITIES[contradiction.severity])}{about}",
@@ -60,7 +69,7 @@ class DisputeLayout:
         yield ParagraphNode(make_line(subject), "note")
         yield ListNode(tuple(self._set_side(label, quote, outcome) for label, quote in sides))
         if outcome and outcome.reason:
-            yield ParagraphNode(format_words(f"{OUTCOMES[outcome.status]}: {outcome.reason}"))
+            yield ParagraphNode(format_words(f"{translate(OUTCOMES[outcome.status])}: {outcome.reason}"))
 
     def _set_side(self, label: str, quote: ResultCitation, outcome: ResultDisputeOutcome | None) -> Line:
         standing = _describe_standing(outcome, quote)
@@ -86,6 +95,6 @@ def _describe_standing(outcome: ResultDisputeOutcome | None, quote: ResultCitati
     """Return date and origin of the source of a quote; empty if both are unknown."""
     for source in outcome.sources if outcome else ():
         if source.citation == quote:
-            primary = f"primary source: {source.primary}" if source.primary else ""
+            primary = translate("primary source: {reason}", reason=source.primary) if source.primary else ""
             return "; ".join(filter(None, (source.published, primary)))
     return ""

@@ -11,7 +11,7 @@ from tenure.algorithms.text.sentences import guess_language, is_non_english
 from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.result.result import Result, ResultClaim
 from tenure.report.layout.marks import is_taint_marked
-from tenure.report.translation import mark_message, translate, translate_count
+from tenure.report.translation import format_language, join_list, mark_message, translate, translate_count
 
 MADE = mark_message("How this report was made")
 """Heading of the part on the course of the run."""
@@ -21,12 +21,13 @@ FOREIGN_LIMIT = mark_message(
     "Without a model, texts that are not in English are compared by their words alone, and contradictions between them "
     "are not looked for, since the rules and the built-in embedding model are made for English."
 )
+UNTRANSLATED_LIMIT = mark_message(
+    "Passages in another language were searched with the words of the question, which no model translated: {languages}."
+)
 THIN_COVERAGE = 0.4
 """Coverage below which the evidence on a topic is thin: two good passages of different sources exceed it."""
 MIN_SOURCES = 2
 """Number of sources below which a report is said to rest on few."""
-BY_JUDGE = "By the verdict of the model"
-"""Beginning of a sentence with a verdict of the model."""
 UNCONFIRMED = ("refuted", "neutral", "missing_citation", "invalid_source")
 """Statuses of sentences that their quotes do not support."""
 
@@ -65,14 +66,20 @@ def _list_suspicious(result: Result) -> Iterator[str]:
     """Yield the texts that give instructions to language models, and the parts of the report they may influence."""
     uris = [flatten(uri) for uri in result.suspicious_sources[:MAX_NAMED_SOURCES]]
     if more := len(result.suspicious_sources) - len(uris):
-        uris.append(f"{more} more")
+        uris.append(translate("{number} more", number=more))
     if uris:
         contains = "contains" if len(result.suspicious_sources) == 1 else "contain"
-        yield f"{join_names(uris)} {contains} words like instructions to language models; they were read as data."
+        yield translate_count(
+            f"{join_names(uris)} {contains} words like instructions to language models; they were read as data.",
+            "Words like instructions to language models, which were read as data, are in: {names}.",
+            names=join_list(uris),
+        )
     if not result.usage.exposed_calls:
         return
     if not uris:
-        yield "A file, a table or an answer of a tool had words like instructions to language models, read as data."
+        yield translate(
+            "A file, a table or an answer of a tool had words like instructions to language models, read as data."
+        )
     if result.mode == "CODE":
         made = "change" if result.repository else "program"
         yield f"A model read such instructions while it wrote the {made}: read the {made} before you use it."
@@ -80,10 +87,16 @@ def _list_suspicious(result: Result) -> Iterator[str]:
         claims = list_all_claims(result)
         tainted = sum(claim.tainted for claim in claims)
         marked = "one sentence is marked" if tainted == 1 else f"{tainted} sentences are marked"
-        yield (
+        influenced = marked if is_taint_marked(claims) else f"{tainted} of {len(claims)} sentences may be influenced"
+        yield translate_count(
             f"Models read such instructions in {result.usage.exposed_calls} of {result.usage.calls} calls: "
-            f"{marked if is_taint_marked(claims) else f'{tainted} of {len(claims)} sentences may be influenced'}, and "
-            "title, headings, evaluation and further considerations may be influenced as well."
+            f"{influenced}, and title, headings, evaluation and further considerations may be influenced as well.",
+            "Calls of models that read such instructions: {exposed} of {calls}. Sentences that may be influenced: "
+            "{tainted} of {sentences}; title, headings, evaluation and further considerations may be influenced too.",
+            exposed=result.usage.exposed_calls,
+            calls=result.usage.calls,
+            tainted=tainted,
+            sentences=len(claims),
         )
 
 
@@ -145,7 +158,7 @@ def _limits(result: Result) -> Iterator[str]:
         yield translate(FOREIGN_LIMIT)
     if result.usage.embedded_share < 1:
         yield translate("Some searches matched words only, because not all passages were embedded yet.")
-    yield from list_web_limits(result)
+    yield from list_search_limits(result)
     if unread := sum(not file.is_picture for file in result.skipped):
         files, whose = ("One file", "its") if unread == 1 else (f"{unread} files", "their")
         yield translate_count(
@@ -156,8 +169,10 @@ def _limits(result: Result) -> Iterator[str]:
         )
 
 
-def list_web_limits(result: Result) -> Iterator[str]:
-    """Yield the limits of the web research; also without evidence, since they may be the reason."""
+def list_search_limits(result: Result) -> Iterator[str]:
+    """Yield the limits of translation and of the web research; without evidence, they may be the reason."""
+    if result.usage.untranslated:
+        yield translate(UNTRANSLATED_LIMIT, languages=join_list(map(format_language, result.usage.untranslated)))
     if result.web is None:
         return
     if result.web.is_unanswered:
@@ -183,9 +198,11 @@ def list_web_limits(result: Result) -> Iterator[str]:
         )
     for page in result.web.pages:
         if "instructions" in page.flaws and page.url not in result.suspicious_sources:
-            yield f"{page.url} contains instructions to its reader; they were treated as text only."
+            yield translate(
+                "{page} contains instructions to its reader; they were treated as text only.", page=page.url
+            )
         elif "paywall" in page.flaws and page.status == "read":
-            yield f"{page.url} shows only its beginning (paywall)."
+            yield translate("{page} shows only its beginning (paywall).", page=page.url)
 
 
 def _is_foreign(result: Result) -> bool:
@@ -200,4 +217,4 @@ def _claims(result: Result) -> Iterator[ResultClaim]:
 
 
 def _listed(topics: Sequence[str]) -> str:
-    return ", ".join(f"“{topic}”" for topic in topics)
+    return join_list(f"“{topic}”" for topic in topics)

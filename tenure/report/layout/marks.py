@@ -12,10 +12,6 @@ from tenure.report.sources.bibliography import make_author_year_labels
 from tenure.report.sources.places import FROM_PICTURE
 from tenure.report.translation import mark_message, translate
 
-UNSOURCED = "[unsourced]"
-"""Mark of a sentence without a citation, so that it cannot be mistaken for a cited one."""
-
-
 STATUS_WORDS: Mapping[ClaimStatus, str] = {
     "supported": "",
     "unverified": mark_message("not checked"),
@@ -160,3 +156,8 @@ def describe_state(source: SourceEntry) -> str:
     version = translate("version {version}", version=source.version) if source.version else ""
     origin = translate(FROM_PICTURE) if source.from_picture else ""
     return ", ".join(filter(None, (version, translate("retired") if source.retired else "", origin)))
+
+
+def make_unsourced_mark() -> str:
+    """Return the mark of a claim that needs a source and has none, such as "[unsourced]"."""
+    return f"[{translate(STATUS_WORDS['missing_citation'])}]"

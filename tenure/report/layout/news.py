@@ -6,26 +6,34 @@ from tenure.algorithms.text.printable import flatten
 from tenure.contracts.result.changes import CitedStatement, ReportChanges
 from tenure.report.layout.text import format_words, make_code, make_line
 from tenure.report.layout.tree import BlockNode, ListNode, ParagraphNode
+from tenure.report.translation import translate
 
 
 def set_news(changes: ReportChanges | None) -> Iterator[BlockNode]:
     """Yield the changes since the last report; nothing for the first report."""
     if changes is None or not changes.since:
         return
-    day = f" of {changes.since_at[:10]}" if changes.since_at else ""
-    counts = f"{len(changes.new)} new, {len(changes.changed)} changed, {len(changes.withdrawn)} no longer supported"
-    yield ParagraphNode(
-        make_line(
-            "The last report is ",
-            make_code(changes.since),
-            f"{day}. Statements: {counts}; {changes.unchanged} statements of the last report are still supported.",
-        )
+    day = f" ({changes.since_at[:10]})" if changes.since_at else ""
+    counts = translate(
+        "Statements: {new} new, {changed} changed, {withdrawn} no longer supported; {unchanged} statements of the last "
+        "report are still supported.",
+        new=len(changes.new),
+        changed=len(changes.changed),
+        withdrawn=len(changes.withdrawn),
+        unchanged=changes.unchanged,
     )
-    revised = [f"{_describe(change.after)}; before: {_describe(change.before)}" for change in changes.changed]
-    withdrawn = [f"{_describe(statement)} (no longer in the source)" for statement in changes.withdrawn]
-    yield from _list_statements("New", [_describe(statement) for statement in changes.new])
-    yield from _list_statements("Changed", revised)
-    yield from _list_statements("No longer supported", withdrawn)
+    yield ParagraphNode(make_line(translate("The last report: "), make_code(changes.since), f"{day}. {counts}"))
+    revised = [
+        translate("{after}; before: {before}", after=_describe(change.after), before=_describe(change.before))
+        for change in changes.changed
+    ]
+    withdrawn = [
+        translate("{statement} (no longer in the source)", statement=_describe(statement))
+        for statement in changes.withdrawn
+    ]
+    yield from _list_statements(translate("New"), [_describe(statement) for statement in changes.new])
+    yield from _list_statements(translate("Changed"), revised)
+    yield from _list_statements(translate("No longer supported"), withdrawn)
 
 
 def _list_statements(label: str, statements: Sequence[str]) -> Iterator[BlockNode]:

@@ -24,7 +24,7 @@ from tenure.report.layout.tree import (
     list_citations,
 )
 from tenure.report.sources.links import choose_base, format_path, is_web
-from tenure.report.translation import mark_message, translate
+from tenure.report.translation import format_day, mark_message, translate
 
 QUOTES_NOTE = mark_message(
     "Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their "
@@ -52,7 +52,7 @@ def describe_source(source: SourceEntry, base: PurePath | None) -> Line:
         title,
         f", {origin}, " if origin else ", ",
         address,
-        translate(", read {day}", day=source.accessed[:10]),
+        translate(", read {day}", day=format_day(source.accessed[:10])),
         translate(", contains words like instructions to language models") if source.suspicious else "",
         ".",
     )

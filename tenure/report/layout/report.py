@@ -23,7 +23,7 @@ from tenure.report.layout.limits import (
     describe_no_answer,
     list_all_claims,
     list_evidence_limits,
-    list_web_limits,
+    list_search_limits,
 )
 from tenure.report.layout.marks import (
     STATUS_WORDS,
@@ -42,7 +42,15 @@ from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_refer
 from tenure.report.layout.synthesis import CLOSING_NOTES, COMPARISON, NOT_KNOWN, WHAT_FOLLOWS
 from tenure.report.layout.text import format_words, make_line
 from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, ParagraphStyle, PartNode, ReportTree
-from tenure.report.translation import mark_message, translate, translate_count, use_language
+from tenure.report.translation import (
+    format_day,
+    join_list,
+    mark_message,
+    translate,
+    translate_count,
+    translate_note,
+    use_language,
+)
 
 STATUS_LINES: Mapping[ResultStatus, str] = {
     "done": "",
@@ -156,7 +164,7 @@ def _set_head(result: Result) -> Iterator[BlockNode]:
     page = result.repository.address if result.repository else ""
     if question != title or page:
         label = format_words(translate("Task:") if result.mode == "CODE" else translate("Question:"), "strong")
-        origin = ("from ", make_address(page), ": ") if page else ()
+        origin = (translate("from "), make_address(page), ": ") if page else ()
         yield ParagraphNode(make_line(label, " ", *origin, flatten(result.question)), "question")
     yield from _set_remark(make_line(_count_sentences(result)), "summary")
     # The remark on a report that ended early has the reason and what is missing.
@@ -164,7 +172,7 @@ def _set_head(result: Result) -> Iterator[BlockNode]:
         # The proof says what fails, and the decision why nothing is changed.
         status = "" if result.patch else " ".join(result.decisions[-1:])
     elif result.status == "finished_early" and result.decisions and (result.mode == "RESEARCH" or result.repository):
-        status = result.decisions[-1]
+        status = translate_note(result.decisions[-1])
     else:
         status = STATUS_LINES[result.status] and translate(STATUS_LINES[result.status], part=translate(MADE))
     yield from _set_remark(format_words(status), "remark")
@@ -178,7 +186,7 @@ def _count_sentences(result: Result) -> str:
         english = f"{format_count(excerpts, 'excerpt')} of {format_count(sources, 'source')}."
         return translate_count(english, "Excerpts: {excerpts}. Sources: {sources}.", excerpts=excerpts, sources=sources)
     times = Counter(claim.status for claim in claims if needs_source(claim) and not claim.part)
-    counted = ", ".join(
+    counted = join_list(
         f"{number} {translate(STATUS_WORDS[status] or SUPPORTED)}" for status, number in times.most_common()
     )
     if not times:
@@ -215,8 +223,8 @@ def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
         ", files that could not be read: {files}",
         files=unread,
     )
-    topics = translate("; topics: {topics}", topics=", ".join(result.coverage)) if result.coverage else ""
-    limits = "".join(f"; {limit}" for limit in list_web_limits(result))
+    topics = translate("; topics: {topics}", topics=join_list(result.coverage)) if result.coverage else ""
+    limits = "".join(f"; {limit}" for limit in list_search_limits(result))
     searched = f" {searches}{files if unread else ''}{topics}{limits}."
     yield ParagraphNode(make_line(format_words(translate("Searched:"), "strong"), searched))
     yield ParagraphNode(format_words(translate("What to try:"), "strong"))
@@ -241,9 +249,9 @@ def _set_closing(synthesis: Synthesis, claims: ClaimLayout) -> Iterator[PartNode
 
 
 def _describe_feedback(word: FeedbackRecord) -> Line:
-    about = f" (on {flatten(word.topic)})" if word.topic else ""
-    at = word.at[:16].replace("T", " ")
-    return make_line(f"“{flatten(word.text)}”{about}, {at}: {flatten(word.outcome)}")
+    about = translate(" (on {topic})", topic=flatten(word.topic)) if word.topic else ""
+    at = format_day(word.at[:16].replace("T", " "))
+    return make_line(f"“{flatten(word.text)}”{about}, {at}: {flatten(translate_note(word.outcome))}")
 
 
 def _set_part(id_: str, heading: str, blocks: Iterable[BlockNode], fold: str = "") -> Iterator[PartNode]:

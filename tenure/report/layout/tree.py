@@ -85,8 +85,8 @@ class CitationNode:
     status: ClaimStatus
     marks: tuple[CitationMark, ...]
     """One mark for each source."""
-    lacks_source: bool = False
-    """Whether the claim has no source although it needs one."""
+    unsourced: str = ""
+    """Mark of a claim that needs a source and has none; empty for any other one."""
     kind: Literal["citation"] = "citation"
 
 

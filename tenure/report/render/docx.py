@@ -26,7 +26,6 @@ from docx.text.run import Run
 
 from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
-from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
 from tenure.report.layout.tree import (
     AnchorNode,
@@ -47,6 +46,7 @@ from tenure.report.layout.tree import (
     TableNode,
     TextSpan,
 )
+from tenure.report.translation import RIGHT_TO_LEFT
 
 _QUIET: Final = RGBColor(0x56, 0x61, 0x6A)
 _ACCENT: Final = RGBColor(0x14, 0x60, 0x7B)
@@ -87,6 +87,9 @@ class _DocumentWriter:
 
     def write_report(self, report: ReportTree) -> None:
         """Write a report."""
+        if report.language in RIGHT_TO_LEFT:
+            normal: BaseOxmlElement = self.document.styles["Normal"].element
+            normal.get_or_add_pPr().append(OxmlElement("w:bidi"))
         self.document.add_heading(_clean(report.title), 0)
         self._write_blocks((*report.head, *report.blocks))
 
@@ -207,8 +210,8 @@ def _add_citation(paragraph: Paragraph, node: CitationNode) -> None:
         _make_quiet(_add_text(paragraph, f" [{node.note}]"))
     if node.marks:
         _add_text(paragraph, " ")
-    elif node.lacks_source:
-        _make_quiet(_add_text(paragraph, f" {UNSOURCED}"))
+    elif node.unsourced:
+        _make_quiet(_add_text(paragraph, f" {node.unsourced}"))
     for mark in node.marks:
         _add_text(paragraph, mark.before)
         _add_hyperlink(paragraph, mark.label, qn("w:anchor"), _name_bookmark(mark.source))

@@ -18,7 +18,6 @@ from tenure.algorithms.coding.patches import mark_lines
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
-from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
 from tenure.report.translation import RIGHT_TO_LEFT, translate, use_language
 
@@ -58,8 +57,9 @@ def make_environment(*folders: Path) -> Environment:
     )
     environment.filters["diff_lines"] = mark_lines
     environment.globals |= {
-        **{"documents": "", "unsourced": UNSOURCED},
-        **{"translate": translate, "right_to_left": RIGHT_TO_LEFT},
+        "documents": "",
+        "translate": translate,
+        "right_to_left": RIGHT_TO_LEFT,
     }
     return environment
 

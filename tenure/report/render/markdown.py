@@ -12,7 +12,6 @@ from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.result import Result
 from tenure.report.layout.answer import compose_answer
-from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
 from tenure.report.layout.tree import (
     AnchorNode,
@@ -107,7 +106,7 @@ def _write_inline(node: InlineNode) -> str:
             return "".join(map(_write_span, node.spans))
         case CitationNode():
             marks = "".join(f"{mark.before}{escape_words(mark.label)}{mark.after}" for mark in node.marks)
-            source = marks or (UNSOURCED if node.lacks_source else "")
+            source = marks or node.unsourced
             return (f" [{node.note}]" if node.note else "") + (f" {source}" if source else "")
         case LinkNode():
             return f"<{node.url}>"

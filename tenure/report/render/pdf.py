@@ -15,16 +15,19 @@ import typst
 
 from tenure.contracts.choices import CitationStyle
 from tenure.contracts.result.result import Result
-from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
+from tenure.report.translation import translate, use_language
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.typ"
 
 
 def render_pdf(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> bytes:
     """Render a result document as a tagged PDF."""
-    report = json.dumps(_decode_pictures(asdict(compose_report(result, base, style))), ensure_ascii=False)
-    pdf = typst.compile(_read_template(), format="pdf", sys_inputs={"report": report, "unsourced": UNSOURCED})
+    report = compose_report(result, base, style)
+    with use_language(report.language):
+        contents = translate("Contents")
+    tree = json.dumps(_decode_pictures(asdict(report)), ensure_ascii=False)
+    pdf = typst.compile(_read_template(), format="pdf", sys_inputs={"report": tree, "contents": contents})
     if not isinstance(pdf, bytes):
         raise TypeError("Typst set a PDF as several files")
     return pdf

@@ -14,8 +14,9 @@ from tenure.algorithms.claims.verification import (
     list_source_texts,
     needs_sources,
 )
+from tenure.algorithms.text.languages.detection import is_foreign
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import guess_language, is_non_english, stem_words
+from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.passages import Block, CheckedClaims, Claim, Draft
 from tenure.contracts.messages import Message
 from tenure.roles.base import (
@@ -251,7 +252,7 @@ def _confirm_sentence(claim: Claim, passages: Sequence[Passage], question: str, 
         return demote_unsourced_claim(judged, passages, question)
     # The words of another language do not occur in the passages.
     sources = " ".join(list_source_texts(claim, passages))
-    is_english = not is_non_english(claim.text) and guess_language(sources) == "en"
+    is_english = not is_foreign(claim.text) and not is_foreign(sources)
     words = set(stem_words(claim.statement)) if is_english and claim.kind != "inference" else set()
     shared = words.intersection(stem_words(sources))
     if len(shared) < MIN_SHARED_WORDS * len(words):

@@ -14,6 +14,7 @@ from tenure.algorithms.control.usage import (
     record_call,
     sum_run_usage,
 )
+from tenure.contracts.evidence.passages import SearchReply
 from tenure.contracts.run.role_calls import RoleReply, SavedUsage
 from tenure.contracts.run.run import Feedback, RoleUsage, Usage, WorkflowUsage
 from tests.support.tiers import slow
@@ -119,7 +120,8 @@ def test_first_token_time_is_averaged_over_streamed_answers() -> None:
 
 def test_lowest_share_of_vectors_is_kept() -> None:
     """Lowest share of vectors is kept."""
-    parts = [add_search(add_search(Usage(), 0.5), 0.7), add_search(Usage(), 0.4), Usage()]
+    half, most, less = (SearchReply(passages=(), embedded_share=share) for share in (0.5, 0.7, 0.4))
+    parts = [add_search(add_search(Usage(), half), most), add_search(Usage(), less), Usage()]
 
     assert [part.embedded_share for part in parts] == [0.5, 0.4, 1.0]
     assert (merge_usage(parts).embedded_share, merge_usage(parts).searches) == (0.4, 3)

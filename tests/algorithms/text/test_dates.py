@@ -1,12 +1,14 @@
 """Tests of date parsing."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
+from babel.dates import format_date
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.algorithms.text.dates import DateRange, normalize_date, parse_date_range
+from tenure.algorithms.text.languages.detection import LANGUAGES
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,15 @@ from tenure.algorithms.text.dates import DateRange, normalize_date, parse_date_r
         ("Sept. 3rd 2001", "2001-09-03", "2001-09-03"),
         ("March 2001", "2001-03-01", "2001-03-31"),
         ("december, 2001", "2001-12-01", "2001-12-31"),
+        ("Sonntag, 12. März 2001", "2001-03-12", "2001-03-12"),
+        ("12.03.2001", "2001-03-12", "2001-03-12"),
+        ("1er août 2001", "2001-08-01", "2001-08-01"),
+        ("12 de março de 2001", "2001-03-12", "2001-03-12"),
+        ("12 marca 2001 r.", "2001-03-12", "2001-03-12"),
+        ("2001年3月12日", "2001-03-12", "2001-03-12"),
+        ("2001년 3월", "2001-03-01", "2001-03-31"),
+        ("2001. március 12.", "2001-03-12", "2001-03-12"),
+        ("marraskuu 2001", "2001-11-01", "2001-11-30"),
     ],
 )
 def test_written_dates_become_ranges(written: str, first: str, last: str) -> None:
@@ -35,7 +46,22 @@ def test_written_dates_become_ranges(written: str, first: str, last: str) -> Non
 
 @pytest.mark.parametrize(
     "written",
-    ["", "soon", "03/04/2001", "2001-13-01", "31 Feb 2001", "12 Foo 2001", "20010312", "0000", "2001-03/12", "12.5"],
+    [
+        "",
+        "soon",
+        "03/04/2001",
+        "2001-13-01",
+        "31 Feb 2001",
+        "12 Foo 2001",
+        "20010312",
+        "0000",
+        "2001-03/12",
+        "12.5",
+        "listopad 2001",
+        "Marathon 2001",
+        "13.13.2001",
+        "2001 m. kovo 3 d.",
+    ],
 )
 def test_invalid_and_ambiguous_dates_are_rejected(written: str) -> None:
     """Other text, impossible days and ambiguous dates return nothing."""
@@ -57,3 +83,14 @@ def test_date_parser_handles_any_text(text: str) -> None:
     found = parse_date_range(text)
 
     assert found is None or found.first <= found.last
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_a_date_of_another_language_is_right_or_rejected(language: str) -> None:
+    """In no language is a date read as another one, whatever the form."""
+    days = [date(2024, 1, 3) + timedelta(days=9 * n) for n in range(40)]
+    written = {(day, form): format_date(day, form, locale=language) for day in days for form in ("long", "full")}
+
+    assert {text: normalize_date(text) for (day, _), text in written.items()} == {
+        text: normalize_date(text) and day.isoformat() for (day, _), text in written.items()
+    }

@@ -180,3 +180,25 @@ def test_another_number_is_missed_in_any_language() -> None:
     assert find_unsupported_details("Backups are kept for 40 days.", "备份在成都数据中心保存30天，然后删除。") == (
         "40",
     )
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The town has 1,234,567 inhabitants.", "Die Stadt hat nach der letzten Zählung 1.234.567 Einwohner."),
+        ("Die Stadt hat nach der letzten Zählung 1.234.567 Einwohner.", "The town has 1,234,567 inhabitants."),
+        ("The village has 1,234 inhabitants.", "Le village a maintenant 1 234 habitants dans les deux vallées."),
+        ("Le village a 1 234 habitants dans les deux vallées.", "The village has 1,234 inhabitants."),
+        ("The house costs 1,250,000 francs.", "Das Haus kostet nach der Schätzung 1'250'000 Franken."),
+        ("It has 1,234.5 hectares.", "تبلغ مساحة المزرعة الكبيرة ١٬٢٣٤٫٥ هكتار."),
+    ],
+)
+def test_marks_of_thousands_of_other_languages_are_read(claim: str, source: str) -> None:
+    """A number is the same whatever marks a language groups its digits by."""
+    assert find_missing_numbers(claim, source) == frozenset()
+    assert find_conflicting_details(claim, [source]) == ()
+
+
+def test_an_address_is_no_number() -> None:
+    """Groups of three digits do not make a number of an address, and a wrong address is a conflict."""
+    assert find_conflicting_details("It listens on 192.168.100.200.", ["It listens on 192.168.100.201."]) != ()

@@ -38,6 +38,7 @@ from tests.support.worlds import (
     story,
 )
 from tests.test_notifications import Receiver
+from tests.workflows.run.test_ask import GERMAN, GermanKnowledge
 from tests.workflows.runtime.test_web_client import PAGES, SCOPE, Outside
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
@@ -93,6 +94,15 @@ async def ask_complete(recorder: Recorder) -> None:
     """Record a follow-up question whose first search finds everything."""
     async with recorder.serve(ScriptedChat(story()), MemoryKnowledge(dict(KITCHEN))):
         await recorder.start(AskWorkflow.run, ASK.model_copy(update={"search": True}))
+        await recorder.wait_for_end()
+
+
+async def ask_translated(recorder: Recorder) -> None:
+    """Record a follow-up question in another language than the documents."""
+    said = {"translations": [{"query": 1, "language": "de", "text": "Wie lange ruht der Teig?"}]}
+    request = ASK.model_copy(update={"limits": ASK.limits.model_copy(update={"has_model": True})})
+    async with recorder.serve(ScriptedChat(story(query_translator=says(said))), GermanKnowledge(GERMAN)):
+        await recorder.start(AskWorkflow.run, request)
         await recorder.wait_for_end()
 
 

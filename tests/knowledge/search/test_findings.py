@@ -253,3 +253,25 @@ def test_what_an_answer_cites_is_accepted(knowledge: KnowledgeBase, found: dict[
     (finding,) = analysis.accepted
     assert (finding.passage.chunk, finding.query) == (passage.chunk, "Where is granite quarried?")
     assert finding.passage.relevance == 0.7
+
+
+def test_a_passage_in_another_language_keeps_the_relevance_of_its_search(
+    knowledge: KnowledgeBase, found_in: FoundIn
+) -> None:
+    """A search by a translation found it: neither its words nor its vector resemble the question of the topic."""
+    passages = found_in(
+        {
+            "teig.md": "Der Teig ruht zwei Stunden lang in der warmen Küche.\n",
+            "stein.md": "Der Granit wird seit vielen Jahren in Norwegen gebrochen.\n",
+        },
+        "Teig Granit",
+    )
+    topic = TopicState(topic=Topic(heading="Bread", question="How long does the dough of the bread rest?"))
+    near, far = (
+        passages[name].model_copy(update={"relevance": value, "graph_rank": None})
+        for name, value in (("teig", 0.7), ("stein", 0.1))
+    )
+    analysis = knowledge.retrieval.analyze_candidates(request(candidate(near), candidate(far), topics=(topic,)))
+
+    assert [(finding.passage.chunk, finding.passage.relevance) for finding in analysis.accepted] == [(near.chunk, 0.7)]
+    assert analysis.open_parts == {}

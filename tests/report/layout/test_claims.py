@@ -68,6 +68,6 @@ def test_a_sentence_without_a_source_is_marked_only_if_it_needs_one() -> None:
 
     assert ClaimLayout().set_sentence(fact) == (
         StatementNode((TextSpan("So."),), "missing_citation"),
-        CitationNode("", "missing_citation", (), lacks_source=True),
+        CitationNode("", "missing_citation", (), unsourced="[unsourced]"),
     )
     assert ClaimLayout().set_sentence(gap) == (StatementNode((TextSpan("Nobody says it."),), "supported"),)

@@ -81,6 +81,11 @@ UNCHECKED = DOUBTFUL.model_copy(update={"status": "unverified"})
         ),
         ({"question": "Warum gibt es die Gezeiten?", "usage": Usage()}, FOREIGN_LIMIT),
         (
+            {"usage": Usage(untranslated=("de", "ja"))},
+            "Passages in another language were searched with the words of the question, which no model translated: "
+            "German, Japanese.",
+        ),
+        (
             {"usage": Usage(embedded_share=0.5)},
             "Some searches matched words only, because not all passages were embedded yet.",
         ),

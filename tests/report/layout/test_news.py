@@ -38,7 +38,7 @@ def test_a_report_tells_what_is_new_changed_and_gone() -> None:
     """Every statement comes with the words it rests or rested on, and foreign text stays text."""
     told = write_markdown(set_news(FULL))
 
-    assert told.startswith("The last report is `question-tides-1` of 2026-01-01. Statements: 1 new, 1 changed, 1 no")
+    assert told.startswith("The last report: `question-tides-1` (2026-01-01). Statements: 1 new, 1 changed, 1 no")
     assert "- A new \\<b>thing\\</b>. — “words of it” (On \\*tides\\*)" in told
     assert "- Now. — “Now, it is so.” (On \\*tides\\*); before: “Old.” (On \\*tides\\*)" in told
     assert "- Gone. — “It was so.” (On \\*tides\\*) (no longer in the source)" in told
@@ -75,6 +75,6 @@ def test_no_change_is_one_line() -> None:
     told = write_markdown(set_news(ReportChanges(at=FULL.at, since="r-1", unchanged=7)))
 
     assert told == (
-        "The last report is `r-1`. Statements: 0 new, 0 changed, 0 no longer supported; "
+        "The last report: `r-1`. Statements: 0 new, 0 changed, 0 no longer supported; "
         "7 statements of the last report are still supported."
     )

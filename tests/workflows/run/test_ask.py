@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import pytest
+
 from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesRequest
 from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskRequest, Exchange, ResultText, Thread
 from tenure.contracts.run.run import RunLimits
 from tenure.sources.document.document import Document
 from tests.conftest import Serving, Stage
-from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story
 from tests.workflows.runtime.test_web_client import BREAD, SCOPE, Outside
 
 LIMITS = RunLimits(min_relevance=0.05)
@@ -89,6 +92,52 @@ async def test_second_search_reads_the_web(serving: Serving) -> None:
     assert {request.corpus for request in knowledge.readings} == {"web/run/ask"}
     assert (answer.status, answer.thread.read_web) == ("answered", True)
     assert answer.usage.pages >= 1
+
+
+class GermanKnowledge(MemoryKnowledge):
+    """A knowledge base of German documents."""
+
+    def search(self, request: SearchRequest) -> SearchReply:
+        """Return the passages, and German as a language of which an English query has no word."""
+        languages = () if "Teig" in request.query else ("de",)
+        return super().search(request).model_copy(update={"foreign_languages": languages})
+
+
+GERMAN = {"brot": Source("brot.md", "Brot", "Der Teig ruht zwei Stunden.\n\nDer Ofen ist heiß.")}
+
+
+async def test_a_question_in_another_language_is_translated(serving: Serving) -> None:
+    """The model translates the query once; the answer cites the words of the document, and nothing is left over."""
+    said = {"translations": [{"query": 1, "language": "de", "text": "Wie lange ruht der Teig?"}]}
+    chat = ScriptedChat(
+        story(
+            question_rewriter=says({"question": "How long does it rest?"}),
+            query_translator=says(said),
+            answerer=says("The dough rests for two hours [1]."),
+        )
+    )
+    knowledge = GermanKnowledge(GERMAN)
+    limits = LIMITS.model_copy(update={"has_model": True})
+    async with serving(chat, knowledge) as stage:
+        answer = await answered(stage, asked("How long does it rest?", limits=limits))
+
+    assert [request.query for request in knowledge.searches] == ["How long does it rest?", "Wie lange ruht der Teig?"]
+    assert [citation.quote for claim in answer.claims for citation in claim.citations] == [
+        "Der Teig ruht zwei Stunden."
+    ]
+    assert (answer.usage.searches, answer.usage.untranslated) == (1, ())
+    assert answer.usage.by_role["query_translator"].model_calls == 1
+
+
+@pytest.mark.parametrize("has_model", [False, True])
+async def test_a_language_without_a_translation_is_named(serving: Serving, has_model: bool) -> None:
+    """Without a model, or if it gives no translation, documents are searched with the words of the question."""
+    knowledge = GermanKnowledge(GERMAN)
+    limits = RunLimits(min_relevance=0.0, has_model=has_model)
+    async with serving(ScriptedChat(story()) if has_model else None, knowledge) as stage:
+        answer = await answered(stage, asked("How long does it rest?", limits=limits))
+
+    assert (len(knowledge.searches), answer.usage.untranslated) == (1, ("de",))
 
 
 async def test_answer_respects_its_budget(serving: Serving) -> None:

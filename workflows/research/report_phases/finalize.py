@@ -8,6 +8,7 @@ from workflows.runtime.progress import UNHEARD
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims.absence import describe_withdrawal, withdraw_gaps
+    from tenure.algorithms.control import note_messages
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.memory.experience import rank_productive_queries
     from tenure.algorithms.reasoning import strategies as reasoning_strategies
@@ -63,7 +64,7 @@ def _select_reasoning(context: ReportContext) -> Reasoning | None:
     state = context.state
     line = reasoning_strategies.discard_if_repeated(state.reasoning, [part.draft for part in state.text.parts])
     if state.reasoning and not line and context.request.limits.reasoning is not None:
-        context.add_notes(["The line of reasoning is left out, since the sections say the same."])
+        context.add_notes([note_messages.SAME_REASONING])
     return line
 
 
@@ -128,10 +129,10 @@ def list_missing(context: ReportContext) -> tuple[str, ...]:
     lacking = {record.role for record in context.clients.record.fallbacks if record.reason == BUDGET_USED_UP}
     is_reviewed = state.is_reviewed and "report_reviewer" not in lacking
     missing = {
-        "further searches": state.is_research_cut or exhausted == "searches",
-        "an answer": not state.text.claims,
-        "an answer of the model": "report_writer" in lacking,
-        "a review of the report": context.effort.reflects and not is_reviewed,
+        note_messages.MISSING_SEARCHES: state.is_research_cut or exhausted == "searches",
+        note_messages.MISSING_ANSWER: not state.text.claims,
+        note_messages.MISSING_MODEL_ANSWER: "report_writer" in lacking,
+        note_messages.MISSING_REVIEW: context.effort.reflects and not is_reviewed,
     }
     return tuple(name for name, is_missing in missing.items() if is_missing)
 
@@ -140,13 +141,13 @@ def describe_end(context: ReportContext, limits: RunLimits) -> str:
     """Return the reason that the work on the report ended and what it lacks, as a sentence for its readers."""
     state, control = context.state, context.parent.control
     if context.parent.cancelled:
-        return "Ended because a person cancelled the run."
+        return note_messages.ENDED_BY_CANCEL
     if context.parent.failure:
-        return f"Ended because a step failed permanently: {context.parent.failure}"
+        return note_messages.ENDED_BY_FAILURE.format(failure=context.parent.failure)
     missing = list_missing(context)
-    lacks = f" Missing: {', '.join(missing)}." if missing else ""
+    lacks = f" {note_messages.MISSING.format(missing=', '.join(missing))}" if missing else ""
     if control.exhausted and missing:
         return f"Ended because {describe_limit(limits, control.exhausted)} was used up.{lacks}"
     if control.finishing and not control.exhausted:
-        return f"Ended because a person asked to finish.{lacks}"
+        return f"{note_messages.ENDED_BY_PERSON}{lacks}"
     return manuscript.describe_stop_reason(state.revisions, state.has_no_critique)

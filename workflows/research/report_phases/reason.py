@@ -10,6 +10,7 @@ from workflows.research.report_phases.report_context import ReportContext
 from workflows.research.verification import verify_drafts
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.control import note_messages
     from tenure.algorithms.reasoning import strategies
     from tenure.algorithms.text.questions import extract_compared_items
     from tenure.algorithms.writing.trace_records import describe_reasoning
@@ -67,7 +68,7 @@ async def _reason_with(context: ReportContext, strategy: ReasoningStrategy) -> N
     line = await _verify_steps(context, reasoning)
     if line is None and context.request.limits.reasoning is not None:
         name = strategy.replace("_", " ")
-        context.add_notes([f"Reasoning ({name}) led to no line of thought, so the report has none."])
+        context.add_notes([note_messages.NO_REASONING.format(name=name)])
     context.update(reasoning=line)
 
 

@@ -12,6 +12,7 @@ from workflows.runtime.failures import describe_failure
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims.absence import describe_withdrawal, list_absences
     from tenure.algorithms.claims.verification import describe_removal
+    from tenure.algorithms.control import note_messages
     from tenure.algorithms.control.feedback import match_headings
     from tenure.algorithms.control.transitions import is_repeated_critique
     from tenure.algorithms.text.counts import format_count
@@ -66,7 +67,7 @@ async def _write_or_compose(context: ReportContext) -> ReportText:
     except ActivityError as error:
         if is_cancelled_exception(error):
             raise
-        context.add_notes([f"The report was composed without the model: {describe_failure(error)}."])
+        context.add_notes([note_messages.COMPOSED_WITHOUT_MODEL.format(failure=describe_failure(error))])
         return await _ask_writer(context, by_rule=True)
 
 
@@ -156,9 +157,9 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         context.add_decisions(describe_withdrawal(gap) for gap in output.unanswered)
         context.update(searches=(), first_new=0)
     else:
-        context.add_notes(["The report keeps an earlier draft, since the edits of a review made it worse."])
+        context.add_notes([note_messages.EARLIER_DRAFT])
     if output.refused_edits:
-        context.add_notes(["Edits of a review that named no sentence or no passage were not made."])
+        context.add_notes([note_messages.UNPLACED_EDITS])
     worded = [entry.gap.query for entry in list_absences(text) if entry.claim.query]
     queries = dict.fromkeys((*output.queries, *(query for query in worded if query not in state.dossier.searches)))
     needed = manuscript.build_critiques(output.verdicts, tuple(queries), context.state.topics)

@@ -9,11 +9,18 @@ Of 3,000 headings it is certain of 72 %, and of these 1.9 % are wrong.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from tenure.algorithms.text.sentences import FUNCTION_WORDS, classify_line, is_non_latin, split_words
+from tenure.algorithms.text.sentences import (
+    FUNCTION_WORDS,
+    classify_line,
+    guess_language,
+    is_non_latin,
+    may_be_english,
+    split_words,
+)
 
 UNKNOWN: Final = ""
 """Language of a text that is too short, ambiguous or no language, such as code."""
@@ -30,6 +37,11 @@ ENGLISH_SHARE: Final = 0.15
 of the others five of 3,900, all with quoted English."""
 MIN_WORDS: Final = 3
 """Minimum words of a Latin text whose language is asked for: "Kubernetes API" has none."""
+MAX_FOREIGN_LANGUAGES: Final = 3
+"""Maximum number of languages into which a query is translated."""
+MIN_FOREIGN_SHARE: Final = 0.01
+"""Minimum share of passages in a language into which a query is translated. Of the paragraphs of an English manual, at
+most one in a thousand is taken for another language."""
 
 
 def detect_language(text: str, among: Collection[str] = LANGUAGES) -> str:
@@ -46,6 +58,19 @@ def detect_language(text: str, among: Collection[str] = LANGUAGES) -> str:
     return _classify(text[:MAX_CHARACTERS], frozenset(among) & LANGUAGES)
 
 
+@lru_cache(maxsize=4096)
+def is_foreign(text: str) -> bool:
+    """Return whether a text is in another language than English.
+
+    A short sentence with an English function word is taken for English: for the model, "The oven was built in 1890" is
+    Dutch. Of 4,600 paragraphs of Astro's manual in eleven languages 0.5 % are taken for English, of 4,000 English
+    sentences of claims and their sources 0.1 % for another language. `guess_language` takes 8.8 % for English.
+    """
+    language = detect_language(text)
+    may_mislead = language == UNKNOWN or (may_be_english(text) and not is_non_latin(text))
+    return language != "en" and not (may_mislead and guess_language(text) == "en")
+
+
 def detect_languages(passages: Sequence[str]) -> tuple[str, ...]:
     """Return the language of each passage of a document; an uncertain passage has that of most of the document."""
     detected = [detect_language(_drop_code(passage)) for passage in passages]
@@ -53,6 +78,21 @@ def detect_languages(passages: Sequence[str]) -> tuple[str, ...]:
     for language, passage in zip(detected, passages, strict=True):
         weights[language] += len(passage) if language else 0
     return tuple(language or max(weights, key=lambda name: weights[name]) for language in detected)
+
+
+def list_foreign_languages(query: str, passages: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the main languages of passages that a query is not in, the most frequent first.
+
+    A query whose language is uncertain, such as a name, is taken for one in the most frequent language.
+
+    Args:
+        query: the query.
+        passages: number of passages by language.
+    """
+    minimum = MIN_FOREIGN_SHARE * sum(passages.values())
+    main = [name for name in sorted(passages, key=lambda name: -passages[name]) if passages[name] >= minimum]
+    own = (detect_language(query) or main[0]) if main else UNKNOWN
+    return tuple(name for name in main if name != own)[:MAX_FOREIGN_LANGUAGES]
 
 
 def _drop_code(text: str) -> str:

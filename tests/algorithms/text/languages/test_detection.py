@@ -3,7 +3,13 @@
 import pytest
 
 from tenure.algorithms.text.languages import detection
-from tenure.algorithms.text.languages.detection import UNKNOWN, detect_language, detect_languages
+from tenure.algorithms.text.languages.detection import (
+    UNKNOWN,
+    detect_language,
+    detect_languages,
+    is_foreign,
+    list_foreign_languages,
+)
 
 TEXTS = {
     "ar": "تُخزَّن النسخ الاحتياطية لمدة ثلاثين يومًا في مركز البيانات.",
@@ -56,3 +62,36 @@ def test_an_uncertain_passage_has_the_language_of_its_document() -> None:
     passages = [TEXTS["de"], "    backup --days 30\n", TEXTS["ru"], "Kubernetes"]
 
     assert detect_languages(passages) == ("de", "de", "ru", "de")
+
+
+@pytest.mark.parametrize(
+    ("query", "passages", "expected"),
+    [
+        ("How long are the backups kept?", {"en": 10, "de": 900}, ("de",)),
+        ("Wie lange werden Sicherungen aufbewahrt?", {"en": 900, "de": 10, "fr": 10}, ("en", "fr")),
+        ("How long are the backups kept?", {"en": 9_990, "de": 10}, ()),
+        ("How long are the backups kept?", {"de": 9, "fr": 8, "it": 7, "pl": 6}, ("de", "fr", "it")),
+        ("Kubernetes", {"de": 9, "en": 8}, ("en",)),
+        ("How long are the backups kept?", {}, ()),
+    ],
+)
+def test_a_query_is_foreign_to_the_main_languages_of_passages(
+    query: str, passages: dict[str, int], expected: tuple[str, ...]
+) -> None:
+    """At most three languages count, none of which has only stray passages; a name is in the most frequent one."""
+    assert list_foreign_languages(query, passages) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Server neu starten und die Konfiguration prüfen", True),
+        ("Uruchom ponownie serwer po zmianie konfiguracji", True),
+        ("Sunucuyu yeniden başlatın", True),
+        ("The server restarts.", False),
+        ("maxRetries: 3", False),
+    ],
+)
+def test_foreign_texts_are_told_from_english(text: str, expected: bool) -> None:
+    """A text without function words is foreign too; one without words of a language is taken for English."""
+    assert is_foreign(text) is expected
