@@ -47,7 +47,9 @@ async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light"
         await page.get_by_role("button", name="Send feedback").click()
         await page.get_by_text("The stub heard feedback.").wait_for()
         await page.get_by_role("button", name="Finish with what it has").click()
-        await page.get_by_role("link", name="Read the report").click()
+        await page.get_by_role("heading", name="Only topic").wait_for()  # of the answer, without a click
+        await check()
+        await page.get_by_role("link", name="Read the whole report").click()
         await page.get_by_role("heading", name="A stub report").wait_for()
         await check()
         run = site.origin + page.url.removeprefix(site.origin).removesuffix("/report")
@@ -74,3 +76,43 @@ async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light"
         await page.goto(f"{site.origin}/runs/no-such-run")
         await page.get_by_text("there is no run no-such-run").wait_for()
         await check()
+
+
+async def test_a_plan_is_changed_and_approved_where_it_is_asked(site: Site) -> None:
+    """The editor has the topics without a reload, what is typed stays, one click approves, and Cancel asks first."""
+    async with open_browser(390, "dark") as context:
+        context.set_default_timeout(PATIENT_MILLISECONDS)
+        page = await context.new_page()
+        await page.goto(site.link)
+        await page.get_by_label("Question or task").fill("approve this, then wait")
+        await page.get_by_role("button", name="Start").press("Enter")
+        editor = page.get_by_label("Topics, one on each line")
+        await editor.wait_for()
+        assert await editor.input_value() == "Only topic"
+        assert not await page.get_by_role("button", name="Resume").count()
+        await editor.fill("Only topic\nAnother topic")
+        await page.evaluate("window.isSamePage = true")
+        run = page.url.rpartition("/")[2]
+        handle = (await connect(site.place.settings)).get_workflow_handle(run)
+        await handle.signal("feedback", {"text": "Be brief."})
+        await page.get_by_text("Be brief.").wait_for()
+        assert await page.evaluate("window.isSamePage")
+        assert await editor.input_value() == "Only topic\nAnother topic"
+
+        await page.get_by_role("button", name="Approve the plan").click()
+        await page.get_by_text("The stub heard approve.").wait_for()
+        await page.get_by_role("button", name="Cancel …").click()
+        question = page.get_by_role("dialog", name="Cancel this run?")
+        await question.wait_for()
+        found: Any = await Axe().run(page)
+        assert [violation["id"] for violation in found.response["violations"]] == []
+        await page.keyboard.press("Escape")
+        await question.wait_for(state="hidden")
+        assert await page.evaluate("document.activeElement.textContent") == "Cancel …"
+        await page.keyboard.press("Enter")
+        await question.get_by_role("button", name="Cancel the run").click()
+        await page.get_by_role("link", name="Read the whole report").wait_for()
+        result = await handle.result()
+
+    assert '"outline"' in result["notes"][2] and "Another topic" in result["notes"][2]
+    assert '"approve"' in result["notes"][3]

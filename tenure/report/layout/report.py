@@ -7,6 +7,7 @@ The text comes first, then its references, then how it was made, and last the qu
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 
 from tenure.algorithms.text.counts import format_count
@@ -85,6 +86,13 @@ def compose_report(result: Result, base: PurePath | None = None, style: Citation
     """
     with use_language(result.language) as language:
         return _compose(result, base, style, language)
+
+
+def compose_summary(result: Result, base: PurePath | None = None) -> ReportTree:
+    """Compose what a reader sees first of a report: its remarks, its short answer and its first part."""
+    report = compose_report(result, base)
+    first = next((n for n, block in enumerate(report.blocks) if isinstance(block, PartNode)), len(report.blocks))
+    return replace(report, blocks=report.blocks[: first + 1])
 
 
 def _compose(result: Result, base: PurePath | None, style: CitationStyle, language: str) -> ReportTree:

@@ -47,7 +47,8 @@ def render_html(result: Result, base: PurePath | None = None, style: CitationSty
 def make_environment(*folders: Path) -> Environment:
     """Return the environment of templates in folders, in which all values are cleaned and escaped.
 
-    The value `documents` is the path below which a server shows the passages of sources; empty without a server.
+    The value `documents` is the path below which a server shows the passages of sources, empty without a server, and
+    `references` the address of the page with the references, empty for this page.
     """
     environment = Environment(
         loader=FileSystemLoader(folders),
@@ -58,7 +59,7 @@ def make_environment(*folders: Path) -> Environment:
     )
     environment.filters["diff_lines"] = mark_lines
     environment.globals |= {
-        **{"documents": "", "unsourced": UNSOURCED},
+        **{"documents": "", "references": "", "unsourced": UNSOURCED},
         **{"translate": translate, "right_to_left": RIGHT_TO_LEFT},
     }
     return environment
