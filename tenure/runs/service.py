@@ -7,7 +7,7 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
-from tenure.contracts.choices import CitationStyle, ReportFormat
+from tenure.contracts.choices import CitationStyle, ReportFormat, ReportProofs
 from tenure.contracts.coding.repositories import ChangeSoFar
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
 from tenure.contracts.evidence.passages import PassageRef
@@ -173,10 +173,12 @@ class Service(Session):
             raise InvalidRequest(f"run {run} has changed no files, so it has no patch")
         return result.patch
 
-    async def render_report(self, run: str, kind: ReportFormat, style: CitationStyle) -> bytes:
+    async def render_report(
+        self, run: str, kind: ReportFormat, style: CitationStyle, proofs: ReportProofs = "full"
+    ) -> bytes:
         """Return the report of a finished run in a format."""
         result = await self.read_result(run)
-        return await asyncio.to_thread(render_content, result, kind, style)
+        return await asyncio.to_thread(render_content, result, kind, style, proofs)
 
     async def read_passages(self, refs: Sequence[PassageRef]) -> tuple[StoredPassage, ...]:
         """Return stored passages, each once."""

@@ -28,7 +28,7 @@ MEDIA_TYPES: dict[ReportFormat, tuple[str, str]] = {
     "docx": ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
     "json": ("application/json", "json"),
     "bibtex": ("application/x-bibtex; charset=utf-8", "bib"),
-    "csl": ("application/vnd.citationstyles.csl+json", "json"),
+    "csl": ("application/vnd.citationstyles.csl+json", "csl.json"),
 }
 """Media type and file name suffix of every format of a report."""
 
@@ -109,7 +109,7 @@ async def _stream(service: Service, run_id: str) -> AsyncIterator[str]:
 
 
 async def _report(service: Service, run: str, query: ReportQuery) -> Response:
-    content = await service.render_report(run, query.format, query.citations)
+    content = await service.render_report(run, query.format, query.citations, query.proofs)
     media, suffix = MEDIA_TYPES[query.format]
     headers = {}
     if query.format not in ("json", "md"):

@@ -101,7 +101,7 @@ def visible_range(height: float) -> float:
 UNREADABLE = {"empty.md": "is empty", "secret.pdf": "is encrypted", "samples.dat": "is a binary file"}
 
 OUR_LINES = re.compile(
-    r"local stack is up, web UI: http://\S+|run \S+, web UI: http://\S+|again: `python client\.py report \S+`, or http://\S+"
+    r"local stack is up, web UI: http://\S+|run \S+, web UI: http://\S+|again: `[^`]*client\.py report \S+`, or http://\S+"
     r"|report written to \S+|\[\d+:\d\d\] \S.*"
 )
 """Everything that `start` may write on standard error when all goes well."""

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.printable import flatten
-from tenure.contracts.choices import CitationStyle
+from tenure.contracts.choices import CitationStyle, ReportProofs
 from tenure.contracts.result.result import Result, ResultStatus, Synthesis
 from tenure.contracts.run.run import FeedbackRecord
 from tenure.report.layout.change import set_change, set_steps
@@ -37,6 +37,7 @@ from tenure.report.layout.marks import (
 )
 from tenure.report.layout.news import set_news
 from tenure.report.layout.program import list_files, set_program
+from tenure.report.layout.proofs import choose_proofs
 from tenure.report.layout.provenance import list_provenance
 from tenure.report.layout.reasoning import set_reasoning
 from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_references, make_address, sort_sources
@@ -76,16 +77,19 @@ _ADVICE = (
 )
 
 
-def compose_report(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> ReportTree:
+def compose_report(
+    result: Result, base: PurePath | None = None, style: CitationStyle = "numeric", proofs: ReportProofs = "full"
+) -> ReportTree:
     """Compose the tree of a result document.
 
     Args:
         result: the result document.
         base: folder to which paths of sources are shown relative if they are below it.
         style: format of citation marks.
+        proofs: quotes and records that it has.
     """
     with use_language(result.language) as language:
-        return _compose(result, base, style, language)
+        return choose_proofs(_compose(result, base, style, language), proofs)
 
 
 def compose_summary(result: Result, base: PurePath | None = None) -> ReportTree:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from tenure.algorithms.coding.patches import mark_lines
 from tenure.algorithms.text.printable import remove_control_characters
-from tenure.contracts.choices import CitationStyle
+from tenure.contracts.choices import CitationStyle, ReportProofs
 from tenure.contracts.result.result import Result
 from tenure.report.layout.marks import UNSOURCED
 from tenure.report.layout.report import compose_report
@@ -34,11 +34,13 @@ _PARSER.add_render_rule("table_open", lambda *_: '<div class="wide" tabindex="0"
 _PARSER.add_render_rule("table_close", lambda *_: "</table></div>")
 
 
-def render_html(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> str:
+def render_html(
+    result: Result, base: PurePath | None = None, style: CitationStyle = "numeric", proofs: ReportProofs = "full"
+) -> str:
     """Render a result document as one HTML page."""
     sheet = load_sheet()
     template = make_environment(TEMPLATES).get_template("report.html.jinja")
-    report = compose_report(result, base, style)
+    report = compose_report(result, base, style, proofs)
     with use_language(report.language):
         return template.render(report=report, style=sheet, policy=build_content_security_policy(sheet))
 
