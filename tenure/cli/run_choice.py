@@ -55,7 +55,7 @@ def pick_run(word: str, ids: Sequence[str]) -> str:
 
 def complete_run(prefix: str, **_: object) -> list[str]:
     """Return the ids that a shell offers for the beginning of one."""
-    return [LAST, *_complete(_list_ids())]
+    return [LAST, *asyncio.run(_wait_shortly(_list_ids()))]
 
 
 def complete_corpus(prefix: str, **_: object) -> list[str]:
@@ -65,13 +65,13 @@ def complete_corpus(prefix: str, **_: object) -> list[str]:
         listed = await Service(locate_server(Settings())).list_corpora()
         return [entry.corpus for entry in listed.corpora]
 
-    return _complete(list_names())
+    return asyncio.run(_wait_shortly(list_names()))
 
 
-def _complete(listing: Coroutine[None, None, list[str]]) -> list[str]:
-    # A shell shows no errors: without an answer there is nothing to offer.
+async def _wait_shortly(listing: Coroutine[None, None, list[str]]) -> list[str]:
+    """Return a list, or an empty one without an answer in time: a shell shows no errors."""
     with suppress(TenureError, TimeoutError):
-        return asyncio.run(asyncio.wait_for(listing, COMPLETION_TIMEOUT_SECONDS))
+        return await asyncio.wait_for(listing, COMPLETION_TIMEOUT_SECONDS)
     return []
 
 

@@ -170,7 +170,7 @@ def test_only_pages_can_be_opened(wrong: dict[str, object]) -> None:
 def test_a_report_on_a_terminal_ends_with_its_answer(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Quotes and record are left to -v and to files, with their command; the abstract is repeated below the window."""
+    """Quotes and record are left to -v and to files; the answer is repeated below a report that fills the window."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("LINES", "10")
     asked().deliver(full())
@@ -180,5 +180,5 @@ def test_a_report_on_a_terminal_ends_with_its_answer(
 
     assert "Quotes" not in shown.out and "Quotes" in whole
     assert "--proofs only`" in shown.err
-    assert shown.out.count("Abstract") == 2 and whole.count("Abstract") == 1
-    assert shown.out.rindex("Abstract") > shown.out.index("References")
+    assert shown.out.count("Short answer:") == 2 and whole.count("Short answer:") == 1
+    assert shown.out.rindex("Short answer:") > shown.out.index("References")
