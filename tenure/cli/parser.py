@@ -454,6 +454,12 @@ def _add_stack(program: _Group) -> None:
     mcp.add_argument("--http", action="store_true", help="serve over HTTP on this machine")
     _add_port(mcp, "port of --http on 127.0.0.1 (default: TENURE_MCP_PORT)")
     program.add("status", "stack:show_status", "show the state of the local stack")
+    logs = program.add("logs", "logs:show_logs", "print the end of a log of the local stack")
+    logs.add_argument("part", nargs="?", choices=["worker", "page", "temporal", "model"], default="worker")
+    logs.add_argument(
+        "-n", "--lines", type=IntegerRange(1, 10_000), default=40, metavar="N", help="lines (default: 40)"
+    )
+    logs.add_argument("-f", "--follow", action="store_true", help="print what is added, until Ctrl-C")
     program.add("doctor", "doctor:doctor", "check everything a run needs")
     about = "print the script by which a shell completes command lines of tenure"
     completion = program.add("completion", "completion:print_completion", about)
