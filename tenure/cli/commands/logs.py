@@ -1,5 +1,6 @@
 """Command `logs`: print the end of the logs of the local stack."""
 
+import sys
 import time
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def show_logs(settings: HomeSettings, part: str, lines: int, follow: bool) -> No
     for line in read_tail(log, lines):
         print_line(line)
     if follow:
+        sys.stdout.flush()
         _follow(log)
 
 
@@ -49,4 +51,6 @@ def _follow(log: Path) -> None:
             file.seek(position)
             added = file.read()
         position += len(added)
-        print_text(added.decode("utf-8", "replace"))
+        if added:
+            print_text(added.decode("utf-8", "replace"))
+            sys.stdout.flush()

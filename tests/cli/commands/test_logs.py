@@ -26,11 +26,10 @@ def test_a_log_is_followed_until_ctrl_c(running: CommandLine) -> None:
     with running.popen("logs", "--follow", "-n", "1") as following:
         assert following.stdout is not None and following.stderr is not None
         assert following.stderr.readline().endswith("/logs/worker.log\n")
-        following.stdout.readline()
+        assert following.stdout.readline()
         with log.open("a") as file:
             file.write("a new line\n")
-        while following.stdout.readline() != "a new line\n":
-            pass
+        assert "a new line\n" in iter(following.stdout.readline, "")
         following.send_signal(signal.SIGINT)
         following.communicate()
 
