@@ -38,7 +38,7 @@ from tenure.runs.messages import (
 from tenure.runs.run_ids import check_run
 from tenure.runs.service import Service
 from tenure.runs.session.progress_lines import describe_ingestion, describe_phase, describe_usage
-from tenure.site.api import STATUSES, get_status
+from tenure.site.api import STATUSES, get_status, make_file_name
 from tenure.site.findings import list_findings
 
 FOLDER = Path(__file__).parent
@@ -48,6 +48,13 @@ STATIC = {
     "report.css": (REPORT_TEMPLATES / "report.css", "text/css"),
 }
 """Files that pages load, by name; nothing else of the machine is served."""
+
+_PATHS = {
+    **{"start.html.jinja": "/", "corpora.html.jinja": "/corpora"},
+    **{"memories.html.jinja": "/memories", "diff.html.jinja": "/diff", "run.html.jinja": ""},
+    **{"report_page.html.jinja": "/report", "questions.html.jinja": "/questions", "fork.html.jinja": "/fork"},
+}
+"""Path of the page of a template, for those of a run below its own; the tabs mark it."""
 
 _YEAR = 365 * 24 * 3600
 
@@ -176,7 +183,12 @@ async def _show_report(service: Service, request: Request) -> Response:
     report = await asyncio.to_thread(compose_report, result, Path.cwd())
     documents = f"{get_run_path(run_id)}/sources"
     return _render(
-        "report_page.html.jinja", report=report, documents=documents, run_id=run_id, has_patch=bool(result.patch)
+        "report_page.html.jinja",
+        report=report,
+        documents=documents,
+        run_id=run_id,
+        question=result.question,
+        has_patch=bool(result.patch),
     )
 
 
@@ -283,13 +295,15 @@ def _redirect(path: str) -> Response:
 
 
 def _render(template: str, code: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response:
-    return Response(_environment().get_template(template).render(**values), code, media_type="text/html")
+    here = (get_run_path(values["run_id"]) if "run_id" in values else "") + _PATHS.get(template, "?")
+    text = _environment().get_template(template).render(**values, here=here)
+    return Response(text, code, media_type="text/html")
 
 
 @cache
 def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
-    environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path}
+    environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path, "file_name": make_file_name}
     environment.filters |= {"answer": compose_answer, "draft": convert_markdown, "ingestion": describe_ingestion}
     environment.filters |= {"duration": format_duration, "line": truncate_line, "memory_note": describe_status}
     return environment

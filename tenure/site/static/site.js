@@ -71,8 +71,10 @@ function enablePanel(panel) {
     const link = event.target.closest("a.passage");
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
-    opener = link;
-    link.closest("[popover]:popover-open")?.hidePopover();
+    const quote = link.closest("[popover]");
+    // The link is hidden with its quote, so the focus returns to the mark that opens both.
+    opener = quote ? document.querySelector(`[popovertarget="${quote.id}"]`) : link;
+    if (quote?.matches(":popover-open")) quote.hidePopover();
     const response = await fetch(link.href);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const button = document.createElement("button");
@@ -81,7 +83,7 @@ function enablePanel(panel) {
     button.addEventListener("click", close);
     panel.replaceChildren(button, ...page.querySelector("main").children);
     panel.hidden = false;
-    panel.focus();
+    button.focus();
     panel.querySelector("mark")?.scrollIntoView({ block: "center" });
   });
   document.addEventListener("keydown", (event) => {
@@ -89,7 +91,20 @@ function enablePanel(panel) {
   });
 }
 
+function addCopyButton(code) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(code.textContent);
+    button.textContent = "Copied";
+  });
+  code.parentElement.before(button);
+}
+
 for (const part of document.querySelectorAll("[data-events]")) follow(part);
 for (const part of document.querySelectorAll("[data-every]")) poll(part);
 const panel = document.getElementById("panel");
 if (panel) enablePanel(panel);
+for (const code of document.querySelectorAll("pre > code")) addCopyButton(code);
