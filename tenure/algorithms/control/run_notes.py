@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from tenure.algorithms.text.counts import format_count
 from tenure.contracts.evidence.corpora import IngestReport
 from tenure.contracts.run.run import FallbackRecord, Usage
 
@@ -15,12 +16,15 @@ PREFERENCE_ROLES: Final = frozenset(
 
 def describe_ingestion(report: IngestReport) -> str:
     """Return a sentence on the files that were ingested."""
-    text = f"Corpus “{report.corpus}”: {report.files} files"
+    text = f"Corpus “{report.corpus}”: {format_count(report.files, 'file')}"
     if report.added or report.changed or report.removed:
         text += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
     pictures = sum(file.is_picture for file in report.skipped)
-    if others := report.skipped_total - pictures:
+    textless = sum(not file.may_have_text for file in report.skipped) - pictures
+    if others := report.skipped_total - pictures - textless:
         text += f", {others} not readable"
+    if textless:
+        text += f", {textless} without text"
     if pictures:
         text += f", {pictures} {'picture' if pictures == 1 else 'pictures'} not read"
     return f"{text}."

@@ -213,7 +213,7 @@ def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
     else:
         note = translate("No passage that answers the question was found, so this report makes no claims.")
     yield ParagraphNode(make_line(format_words(translate("No evidence was found."), "strong"), f" {note}"))
-    unread = len(result.skipped)
+    unread = sum(file.may_have_text for file in result.skipped)
     count = result.usage.searches
     searches = translate_count(
         f"{format_count(count, 'search', 'searches')} in the knowledge base",

@@ -29,7 +29,7 @@ def test_pictures_are_counted_apart() -> None:
         "Corpus “shelf”: 3 files, 1 not readable, 2 pictures not read."
     )
     one = IngestReport(corpus="shelf", files=1, skipped=pictures[:1], skipped_total=1)
-    assert describe_ingestion(one) == "Corpus “shelf”: 1 files, 1 picture not read."
+    assert describe_ingestion(one) == "Corpus “shelf”: 1 file, 1 picture not read."
 
 
 def test_missing_vectors_are_described() -> None:

@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
+from tenure.contracts.evidence.corpora import EMPTY
 from tenure.contracts.evidence.places import DocumentPlace
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document.decode import decode
@@ -262,7 +263,7 @@ def _parse_attachment(attachment: _Attachment, limit_bytes: int) -> Document:
     if len(data) > limit_bytes:
         raise Unreadable(f"is larger than {limit_bytes / 1e6:g} MB")
     if not data.strip():
-        raise Unreadable("is empty")
+        raise Unreadable(EMPTY)
     if reason := describe_secret_content(data[:SNIFFED_BYTES]):
         raise Unreadable(reason)
     document = parse_content(data, name, suffix, limit_bytes, charset=_get_charset(part))
