@@ -257,6 +257,8 @@ class RunConversation(Contract):
     """Answer to the latest question; null while it is being answered."""
     failure: str = ""
     """Reason why the latest question was not answered; empty if it was."""
+    has_documents: bool = True
+    """Whether the run has read documents or the web, so that they can be searched again."""
 
 
 class ForkBody(ForkOptions, OperationRequest):

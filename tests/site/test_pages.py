@@ -72,6 +72,11 @@ def test_a_question_that_only_a_change_could_answer_gets_no_advice_to_search() -
 
     assert [b"or search again" in page for page in pages] == [True, False]
     assert b"use the words of its report or its files" in pages[1]
+    forms = [
+        bytes(_render("questions.html.jinja", run_id="one", conversation=RunConversation(has_documents=has)).body)
+        for has in (True, False)
+    ]
+    assert [b'name="search_again"' in form for form in forms] == [True, False]
 
 
 def test_a_source_shows_its_page_or_why_not() -> None:
