@@ -57,7 +57,7 @@ def find_default_home(*, packaged: bool) -> Path:
     return (Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share") / "tenure"
 
 
-def name_program(
+def find_program(
     arguments: Sequence[str], typed: Sequence[str], environment: Mapping[str, str], *, packaged: bool
 ) -> str:
     """Return the command that starts this program again in the shell of the person who has started it.
@@ -89,5 +89,5 @@ IS_PACKAGED: Final = is_packaged(ROOT)
 DEFAULT_HOME: Final = find_default_home(packaged=IS_PACKAGED)
 """Folder of all state, unless a setting names another one."""
 
-PROGRAM: Final = name_program(sys.argv, sys.orig_argv, os.environ, packaged=IS_PACKAGED)
+PROGRAM: Final = find_program(sys.argv, sys.orig_argv, os.environ, packaged=IS_PACKAGED)
 """Command that messages name, as the person typed it."""

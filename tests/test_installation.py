@@ -15,7 +15,7 @@ from tenure.installation import (
     find_package,
     find_root,
     is_packaged,
-    name_program,
+    find_program,
 )
 
 
@@ -88,4 +88,4 @@ def test_messages_name_the_command_that_was_typed(
     """A command of a message can be copied: it has the interpreter and the path of the person's own command."""
     monkeypatch.setenv("PATH", environment.get("PATH", "/bin"))
 
-    assert name_program(typed[1:], typed, environment, packaged=False) == expected
+    assert find_program(typed[1:], typed, environment, packaged=False) == expected

@@ -39,7 +39,7 @@ def test_docs_alone_leave_the_manual_out(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_is_said_to_be_empty(tmp_path: Path) -> None:
-    """A question that only an empty folder could answer is refused; beside other sources the folder is named."""
+    """A question that only an empty folder could answer is refused; with other sources the folder is named."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "b.txt").write_text("b")
     docs = ("--docs", str(tmp_path / "empty"))

@@ -38,7 +38,7 @@ def show_logs(settings: HomeSettings, part: str, lines: int, follow: bool) -> No
 
 
 def _follow(log: Path) -> None:
-    """Print what is added to a log; a log that was rotated is read from its beginning."""
+    """Print new lines of a log; a log that was rotated is read from its beginning."""
     seen = log.stat()
     position = seen.st_size
     while True:

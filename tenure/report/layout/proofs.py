@@ -23,7 +23,7 @@ _RECORD = frozenset({"reasoning", "steps", "made", "quotes"})
 
 
 def choose_proofs(report: ReportTree, proofs: ReportProofs) -> ReportTree:
-    """Return a report with the chosen proofs; one that consists of its record alone keeps it."""
+    """Return a report with the chosen proofs; a report that consists of its record alone keeps it."""
     record = tuple(block for block in report.blocks if _is_part(block, _RECORD))
     if proofs == "full" or len(record) == len(report.blocks):
         return report

@@ -21,7 +21,7 @@ def test_the_end_of_a_log_is_printed(running: CommandLine) -> None:
 
 
 def test_a_log_is_followed_until_ctrl_c(running: CommandLine) -> None:
-    """What the part writes is printed when it comes."""
+    """New lines are printed when they are written."""
     log = running.settings.home / "logs" / "worker.log"
     with running.popen("logs", "--follow", "-n", "1") as following:
         assert following.stdout is not None and following.stderr is not None

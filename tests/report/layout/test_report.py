@@ -92,7 +92,7 @@ def test_a_question_that_is_the_title_is_shown_once() -> None:
 
 
 def test_a_summary_ends_with_the_first_part() -> None:
-    """What a reader sees first are the remarks, the answer and one part, without references and quotes."""
+    """A summary has the remarks, the answer and one part, and neither references nor quotes."""
     report, summary = compose_report(full()), compose_summary(full())
 
     assert summary.head == report.head
