@@ -13,9 +13,9 @@ from tenure.installation import (
     extend_import_path,
     find_default_home,
     find_package,
+    find_program,
     find_root,
     is_packaged,
-    find_program,
 )
 
 
