@@ -103,6 +103,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "serve": ("serve --open",),
     "mcp": ("mcp --http",),
     "status": ("status --json",),
+    "logs": ("logs", "logs page --follow"),
     "doctor": ("doctor",),
     "completion": ("completion bash",),
     "backup": ("backup /backups/monday",),

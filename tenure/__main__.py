@@ -1,4 +1,13 @@
-"""Run the command line of an installation: `tenure --help`, or `python -m tenure --help`."""
+"""Run the command line of an installation: `tenure --help`, or `python -m tenure --help`.
+
+In a checkout, `uv run tenure` runs this folder instead of an installed command.
+"""
+
+import sys
+from pathlib import Path
+
+if not __package__ and __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).parents[1])
 
 from tenure.installation import ROOT, extend_import_path
 

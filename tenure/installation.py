@@ -6,11 +6,17 @@ their import path. Names of modules are the same in both, as recorded histories 
 """
 
 import os
+import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shutil import which
 from typing import Final
 
 import tenure
+
+PROGRAM_VARIABLE: Final = "TENURE_PROGRAM"
+"""Variable of a process that a command has started: the command that its messages name."""
 
 PACKAGED_FOLDER: Final = "_app"
 """Folder of the package `tenure` with the other parts of a wheel."""
@@ -51,6 +57,29 @@ def find_default_home(*, packaged: bool) -> Path:
     return (Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share") / "tenure"
 
 
+def find_program(
+    arguments: Sequence[str], typed: Sequence[str], environment: Mapping[str, str], *, packaged: bool
+) -> str:
+    """Return the command that starts this program again in the shell of the person who has started it.
+
+    Args:
+        arguments: the program and its arguments.
+        typed: the interpreter and its arguments.
+        environment: variables, of which one names the command of the process that has started this one.
+        packaged: whether the installation is a wheel.
+    """
+    script = Path(arguments[0])
+    # `uv run` sets this variable and has chosen the interpreter, which the person may not have on the path.
+    runner = ["uv", "run"] if "UV_RUN_RECURSION_DEPTH" in environment else []
+    if script.name == "client.py" or script.is_dir():
+        return shlex.join([*(runner or typed[:1]), arguments[0]])
+    if script.name == "tenure":
+        return shlex.join([*runner, "tenure" if runner or which("tenure") else arguments[0]])
+    if script.parts[-2:] == ("tenure", "__main__.py"):
+        return shlex.join([*(runner or typed[:1]), "-m", "tenure"])
+    return environment.get(PROGRAM_VARIABLE) or ("tenure" if packaged else "python client.py")
+
+
 ROOT: Final = find_root(Path(tenure.__file__).parent)
 """Folder with the parts of this installation."""
 
@@ -60,5 +89,5 @@ IS_PACKAGED: Final = is_packaged(ROOT)
 DEFAULT_HOME: Final = find_default_home(packaged=IS_PACKAGED)
 """Folder of all state, unless a setting names another one."""
 
-PROGRAM: Final = "tenure" if IS_PACKAGED else "python client.py"
-"""Command that messages name."""
+PROGRAM: Final = find_program(sys.argv, sys.orig_argv, os.environ, packaged=IS_PACKAGED)
+"""Command that messages name, as the person typed it."""

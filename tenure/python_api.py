@@ -11,7 +11,7 @@ from inspect import Parameter, Signature, cleandoc, signature
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from tenure.contracts.choices import CitationStyle, ReportFormat
+from tenure.contracts.choices import CitationStyle, ReportFormat, ReportProofs
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
@@ -96,9 +96,11 @@ class RunHandle:
         """
         return await self._service.wait(self.id, logger.warning)
 
-    async def report(self, format: ReportFormat = "md", citations: CitationStyle = "numeric") -> bytes:
+    async def report(
+        self, format: ReportFormat = "md", citations: CitationStyle = "numeric", proofs: ReportProofs = "full"
+    ) -> bytes:
         """Return the report of an ended run in a format."""
-        return await self._service.render_report(self.id, format, citations)
+        return await self._service.render_report(self.id, format, citations, proofs)
 
     async def ask(self, question: str, *, search_again: bool = False, new: bool = False) -> AskReply:
         """Ask a follow-up question and wait for its answer.

@@ -13,6 +13,7 @@ from tenure.installation import (
     extend_import_path,
     find_default_home,
     find_package,
+    find_program,
     find_root,
     is_packaged,
 )
@@ -66,3 +67,25 @@ def test_the_state_of_a_wheel_is_in_the_folder_of_the_user(
     monkeypatch.setenv("XDG_DATA_HOME", data)
 
     assert find_default_home(packaged=True) == Path(expected)
+
+
+@pytest.mark.parametrize(
+    ("typed", "environment", "expected"),
+    [
+        (["python3", "client.py", "list"], {}, "python3 client.py"),
+        (["/b/python", "../my repo/client.py"], {"UV_RUN_RECURSION_DEPTH": "1"}, "uv run '../my repo/client.py'"),
+        (["/b/python", "/b/tenure"], {"UV_RUN_RECURSION_DEPTH": "1"}, "uv run tenure"),
+        (["/b/python", "/b/tenure"], {"PATH": ""}, "/b/tenure"),
+        (["python", str(ROOT / "tenure")], {"UV_RUN_RECURSION_DEPTH": "1"}, f"uv run {ROOT / 'tenure'}"),
+        (["python", "/a/tenure/__main__.py"], {}, "python -m tenure"),
+        (["/b/python", "/a/worker.py"], {"TENURE_PROGRAM": "uv run client.py"}, "uv run client.py"),
+        (["/b/python", "/a/worker.py"], {}, "python client.py"),
+    ],
+)
+def test_messages_name_the_command_that_was_typed(
+    monkeypatch: pytest.MonkeyPatch, typed: list[str], environment: dict[str, str], expected: str
+) -> None:
+    """A command of a message can be copied: it has the interpreter and the path of the person's own command."""
+    monkeypatch.setenv("PATH", environment.get("PATH", "/bin"))
+
+    assert find_program(typed[1:], typed, environment, packaged=False) == expected

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from tenure.algorithms.text.printable import escape_control_characters
+from tenure.installation import PROGRAM
 
 MIN_SIMILARITY = 0.6
 """Similarity of two words, from 0 to 1, from which one is suggested for the other."""
@@ -34,8 +35,10 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(words, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and exit."""
-        super().error(escape_control_characters(message))
+        """Print the message and the command that shows the options, and exit."""
+        command = self.prog.partition(" ")[2]
+        hint = f"`{' '.join(filter(None, (PROGRAM, command, '--help')))}` shows the options"
+        self.exit(2, escape_control_characters(f"error: {message.removeprefix('argument ')}: {hint}") + "\n")
 
     def find_argument(self, field: str) -> str:
         """Return the option, or the placeholder in the usage, by which this command sets a field of its request."""

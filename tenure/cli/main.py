@@ -14,6 +14,9 @@ from tenure.cli.errors import get_exit_code
 from tenure.cli.parser import build_parser
 from tenure.runs.errors import InvalidRequest, MissingRun, TenureError
 
+_RUN_ARGUMENTS = ("run", "a", "b")
+"""Arguments that name runs."""
+
 _NAMING_MODEL = frozenset({"start", "ask", "fork", "batch start", "schedule add", "up", "doctor"})
 """Commands that print which model was chosen."""
 
@@ -29,11 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argcomplete.autocomplete(parser)
     arguments = parser.parse_args(argv)
     try:
-        return _run(arguments)
-    except MissingRun as error:
-        from tenure.cli.nearest_run import suggest_run
-
-        return _tell(suggest_run(error), get_exit_code(error))
+        return _run_chosen(arguments)
     except TenureError as error:
         return _tell(error, get_exit_code(error), _name_option(arguments, error))
     except KeyboardInterrupt as error:
@@ -44,6 +43,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _tell(error, 0, "")
     except Exception as error:
         return _tell(error, *_explain(error))
+
+
+def _run_chosen(arguments: Namespace) -> int:
+    """Run the command, and once more for each id of a run that is shortened, with the id that it begins."""
+    while True:
+        try:
+            return _run(arguments)
+        except MissingRun as error:
+            from tenure.cli.run_choice import choose_run
+            from tenure.cli.terminal import print_status
+
+            shortened = [name for name in _RUN_ARGUMENTS if getattr(arguments, name, None) == error.run_id]
+            run_id = choose_run(error)
+            if not shortened:
+                raise
+            print_status(f"run {run_id}", arguments.verbosity)
+            vars(arguments).update(dict.fromkeys(shortened, run_id))
 
 
 def _run(arguments: Namespace) -> int:

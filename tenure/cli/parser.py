@@ -16,7 +16,7 @@ from tenure.cli.argument_types import (
     parse_text,
 )
 from tenure.cli.command_parser import CommandParser
-from tenure.contracts.choices import CitationStyle, ListedStatus, MemoryKind, ReportFormat, WritableKind
+from tenure.contracts.choices import CitationStyle, ListedStatus, MemoryKind, ReportFormat, ReportProofs, WritableKind
 from tenure.contracts.run.limits import BudgetFields
 from tenure.contracts.run.options import Option, list_options
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
@@ -115,7 +115,10 @@ class _Group:
         for word in words:
             readers = {"FILE": parse_path, "DIR": parse_path, "QUESTION": parse_question}
             reader = readers.get(word, parse_text)
-            command.add_argument({"ID": "run", "DIR": "folder"}.get(word, word.lower()), metavar=word, type=reader)
+            argument = command.add_argument(
+                {"ID": "run", "DIR": "folder"}.get(word, word.lower()), metavar=word, type=reader
+            )
+            _complete_names(argument)
         command.add_argument("--json", action="store_true", help="print one JSON document on standard output")
         for declaration in options:
             _add_options(command, declaration)
@@ -130,6 +133,19 @@ class _Group:
 
     def _add_parser(self, name: str, about: str) -> CommandParser:
         return self._commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+
+
+def _complete_names(argument: argparse.Action) -> None:
+    """Let a shell complete the ids of runs and the names of corpora."""
+    kind = {"ID": "run", "A": "run", "B": "run", "CORPUS": "corpus"}.get(str(argument.metavar))
+    if kind or "--corpus" in argument.option_strings:
+
+        def complete(**known: Any) -> list[str]:
+            from tenure.cli import run_choice
+
+            return (run_choice.complete_run if kind == "run" else run_choice.complete_corpus)(**known)
+
+        argument.completer = complete  # type: ignore[attr-defined]
 
 
 def _add_verbosity(command: argparse.ArgumentParser) -> None:
@@ -157,6 +173,12 @@ def _add_delivery(command: argparse.ArgumentParser) -> None:
         choices=get_args(CitationStyle),
         default="numeric",
         help="how citation marks name their sources (default: numeric)",
+    )
+    command.add_argument(
+        "--proofs",
+        choices=get_args(ReportProofs),
+        help="full: with all quotes and the record of how the report was made; short: with citations and references; "
+        "none: with neither; only: the quotes and the record alone (default: full in a file, short on a terminal)",
     )
 
 
@@ -186,7 +208,8 @@ def _add_options(command: argparse.ArgumentParser, declaration: type, *, without
             details = _describe_value(name, annotation, option)
             if not hasattr(declaration, name):
                 details["required"] = True
-            command.add_argument(option.flag, dest=name, help=_describe_option(annotation, option), **details)
+            about = _describe_option(annotation, option)
+            _complete_names(command.add_argument(option.flag, dest=name, help=about, **details))
 
 
 def _describe_option(annotation: Any, option: Option) -> str:
@@ -261,7 +284,7 @@ def _add_runs(program: _Group) -> None:
         _add_write_back(command)
     for command in (start, fork, watch, report):
         _add_delivery(command)
-    for command in (watch, ask):
+    for command in (watch, report, ask):
         _add_verbosity(command)
 
 
@@ -332,7 +355,7 @@ def _add_corpora(program: _Group) -> None:
     )
     corpus.add("list", "corpora:show", "list the corpora")
     stats = corpus.add("stats", "corpora:measure", "show the figures of a corpus, or of everything")
-    stats.add_argument("corpus", nargs="?", type=parse_text, metavar="CORPUS")
+    _complete_names(stats.add_argument("corpus", nargs="?", type=parse_text, metavar="CORPUS"))
     about = "search corpora and print the best passages"
     corpus.add("search", "corpora:search", about, "WORDS", options=[SearchOptions])
     corpus.add("drop", "corpora:drop", "drop a corpus", "CORPUS")
@@ -431,6 +454,12 @@ def _add_stack(program: _Group) -> None:
     mcp.add_argument("--http", action="store_true", help="serve over HTTP on this machine")
     _add_port(mcp, "port of --http on 127.0.0.1 (default: TENURE_MCP_PORT)")
     program.add("status", "stack:show_status", "show the state of the local stack")
+    logs = program.add("logs", "logs:show_logs", "print the end of a log of the local stack")
+    logs.add_argument("part", nargs="?", choices=["worker", "page", "temporal", "model"], default="worker")
+    logs.add_argument(
+        "-n", "--lines", type=IntegerRange(1, 10_000), default=40, metavar="N", help="lines (default: 40)"
+    )
+    logs.add_argument("-f", "--follow", action="store_true", help="print what is added, until Ctrl-C")
     program.add("doctor", "doctor:doctor", "check everything a run needs")
     about = "print the script by which a shell completes command lines of tenure"
     completion = program.add("completion", "completion:print_completion", about)

@@ -53,13 +53,12 @@ def print_status(line: str, verbosity: str) -> None:
 
 
 def print_notes(server: "ServerTarget", verbosity: str = "normal") -> None:
-    """Print the notes of starting the server, and its links unless the command is quiet."""
+    """Print the notes of starting the server, and its link unless the command is quiet."""
     for note in server.notes:
         print_note(note)
     if server.started:
-        print_status(f"local stack is up, web UI: {server.build_link(server.ui)}", verbosity)
-        if server.page:
-            print_status(f"page: {server.page}", verbosity)
+        page = f"page: {server.page}" if server.page else f"web UI: {server.build_link(server.ui)}"
+        print_status(f"local stack is up, {page}", verbosity)
 
 
 def print_json(document: Any) -> None:

@@ -30,6 +30,10 @@ ReportFormat = Literal["md", "html", "pdf", "docx", "json", "bibtex", "csl"]
 CitationStyle = Literal["numeric", "author-year"]
 """Format of citation marks: `[1, 2]` or `(Author 2024; Doe 2023)`."""
 
+ReportProofs = Literal["full", "short", "none", "only"]
+"""Proofs in a report: `full` with all quotes and the record of how it was made; `short` with citations and references;
+`none` with neither; `only` the quotes and the record, without the report."""
+
 MemoryKind = Literal["short_term", "long_term", "episodic", "semantic", "procedural", "preference"]
 """Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed; a person's
 request to all runs, such as the units that reports use.

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from tenure.contracts.base import Contract
-from tenure.contracts.choices import CitationStyle, ListedStatus, MemoryKind, ReportFormat, WritableKind
+from tenure.contracts.choices import CitationStyle, ListedStatus, MemoryKind, ReportFormat, ReportProofs, WritableKind
 from tenure.contracts.coding.repositories import ChangeSoFar
 from tenure.contracts.evidence.corpora import CorpusStats, IngestProgress, StoredPassage
 from tenure.contracts.knowledge.memory import MAX_FACT_CHARS, MAX_MEMORY_CHARS
@@ -210,6 +210,8 @@ class ReportQuery(OperationRequest):
     """Format of the report."""
     citations: CitationStyle = "numeric"
     """Format of citation marks."""
+    proofs: ReportProofs = "full"
+    """Quotes and records in the report; references and JSON have all of them."""
 
 
 class SourceRange(OperationRequest):
@@ -255,6 +257,8 @@ class RunConversation(Contract):
     """Answer to the latest question; null while it is being answered."""
     failure: str = ""
     """Reason why the latest question was not answered; empty if it was."""
+    has_documents: bool = True
+    """Whether the run has read documents or the web, so that they can be searched again."""
 
 
 class ForkBody(ForkOptions, OperationRequest):

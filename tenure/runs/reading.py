@@ -6,7 +6,7 @@ from pathlib import Path
 from temporalio.client import WorkflowFailureError
 
 from tenure.algorithms.text.printable import format_json
-from tenure.contracts.choices import CitationStyle
+from tenure.contracts.choices import CitationStyle, ReportProofs
 from tenure.contracts.research.report import RunState
 from tenure.contracts.research.trace import RecordedResult, RunHead, Story, Trace
 from tenure.contracts.result.result import Result
@@ -100,7 +100,7 @@ async def read_finished(session: Session, run_id: str) -> Result:
     return await record.read_result(Result)
 
 
-def render_content(result: Result, kind: str, style: CitationStyle) -> bytes:
+def render_content(result: Result, kind: str, style: CitationStyle, proofs: ReportProofs = "full") -> bytes:
     """Render a result; the modules of a format are imported only for it."""
     base = Path.cwd()
     if kind == "json":
@@ -108,23 +108,35 @@ def render_content(result: Result, kind: str, style: CitationStyle) -> bytes:
     if kind == "pdf":
         from tenure.report.render.pdf import render_pdf
 
-        return render_pdf(result, base, style)
+        return render_pdf(result, base, style, proofs)
     if kind == "docx":
         from tenure.report.render.docx import render_docx
 
-        return render_docx(result, base, style)
-    return _text(result, kind, base, style).encode()
+        return render_docx(result, base, style, proofs)
+    return _text(result, kind, base, style, proofs).encode()
 
 
-def _text(result: Result, kind: str, base: Path, style: CitationStyle) -> str:
+def render_short_answer(result: Result) -> str:
+    """Return the short answer of a report, or else its abstract, as Markdown; empty if it has neither."""
+    from tenure.report.layout.report import compose_report
+    from tenure.report.layout.tree import ParagraphNode, PartNode
+    from tenure.report.render.markdown import write_markdown
+
+    blocks = compose_report(result, Path.cwd()).blocks
+    answers = [block for block in blocks if isinstance(block, ParagraphNode) and block.style == "answer"]
+    abstracts = [block for block in blocks if isinstance(block, PartNode) and block.id == "abstract"]
+    return write_markdown(answers or abstracts)
+
+
+def _text(result: Result, kind: str, base: Path, style: CitationStyle, proofs: ReportProofs) -> str:
     if kind == "html":
         from tenure.report.render.html import render_html
 
-        return render_html(result, base, style)
+        return render_html(result, base, style, proofs)
     if kind in ("bibtex", "csl"):
         from tenure.report.sources.bibliography import render_bibtex, render_csl_json
 
         return (render_bibtex if kind == "bibtex" else render_csl_json)(result.sources, base)
     from tenure.report.render.markdown import render_markdown
 
-    return render_markdown(result, base, style)
+    return render_markdown(result, base, style, proofs)

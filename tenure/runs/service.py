@@ -7,7 +7,7 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
-from tenure.contracts.choices import CitationStyle, ReportFormat
+from tenure.contracts.choices import CitationStyle, ReportFormat, ReportProofs
 from tenure.contracts.coding.repositories import ChangeSoFar
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
 from tenure.contracts.evidence.passages import PassageRef
@@ -173,10 +173,12 @@ class Service(Session):
             raise InvalidRequest(f"run {run} has changed no files, so it has no patch")
         return result.patch
 
-    async def render_report(self, run: str, kind: ReportFormat, style: CitationStyle) -> bytes:
+    async def render_report(
+        self, run: str, kind: ReportFormat, style: CitationStyle, proofs: ReportProofs = "full"
+    ) -> bytes:
         """Return the report of a finished run in a format."""
         result = await self.read_result(run)
-        return await asyncio.to_thread(render_content, result, kind, style)
+        return await asyncio.to_thread(render_content, result, kind, style, proofs)
 
     async def read_passages(self, refs: Sequence[PassageRef]) -> tuple[StoredPassage, ...]:
         """Return stored passages, each once."""
@@ -216,18 +218,20 @@ class Service(Session):
     async def read_conversation(self, run: str) -> RunConversation:
         """Return the conversation about a run."""
         name = check_run(run)
-        await open_run(self, name)
+        request = await (await open_run(self, name)).read_run_request()
+        has_documents = bool(request.corpora or request.limits.web)
         thread = make_thread_id(name)
         record = await find_run(self, thread)
         if record is None:
-            return RunConversation()
+            return RunConversation(has_documents=has_documents)
         exchanges = (await read_thread(record)).exchanges
         if record.is_running:
-            return RunConversation(is_running=True, exchanges=exchanges)
+            return RunConversation(is_running=True, exchanges=exchanges, has_documents=has_documents)
         try:
-            return RunConversation(exchanges=exchanges, latest=await record.read_result(AskReply))
+            latest = await record.read_result(AskReply)
+            return RunConversation(exchanges=exchanges, latest=latest, has_documents=has_documents)
         except TenureError as error:
-            return RunConversation(exchanges=exchanges, failure=str(error))
+            return RunConversation(exchanges=exchanges, failure=str(error), has_documents=has_documents)
 
     async def follow_conversation(self, run: str) -> AsyncGenerator[RunConversation, None]:
         """Yield the conversation about a run until no question is being answered."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -107,7 +108,14 @@ def build_request(request: StartRequest, settings: ClientSettings, note: Callabl
     is_program = bool(tests or request.files or request.repo)
     mode: RunMode = "code" if is_program and request.mode == "auto" else request.mode
     web = build_web_scope(request, settings)
+    empty = [str(path) for path in request.docs if _is_empty_folder(Path(path).expanduser())]
+    if empty and len(empty) == len(request.docs) and not (requested or databases or web):
+        raise InvalidRequest(f"{', '.join(empty)}: nothing is in it: put documents there, or name others", "docs")
+    for path in empty:
+        note(f"{path} is empty")
     if repository := build_repository_task(request, reads_web=web is not None):
+        if request.domains and not is_server_url(str(request.repo)):
+            note("work in a repository reads no web pages: the web domains have no effect")
         web = None  # which allows the URL of the repository, and no searches
         if is_uploaded(repository.source, settings):
             note("the commit is stored for workers on other machines first, which takes a minute if it is large")
@@ -156,6 +164,10 @@ def render_details(request: RunRequest, chosen: str) -> str:
         f'**Steer** `{PROGRAM} feedback {chosen} "TEXT"`, '
         "`outline`, `budget`, `pause`, `resume`, `finish`, `cancel`\n"
     )
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
 
 
 def _build_limits(request: StartRequest, settings: ClientSettings, web: WebScope | None) -> RunLimits:

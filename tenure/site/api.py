@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -17,6 +17,7 @@ from tenure.contracts.choices import ListedStatus, ReportFormat
 from tenure.contracts.result.result import Result
 from tenure.runs.errors import InvalidRequest, MissingRun, TenureError, Unreachable
 from tenure.runs.messages import ErrorReply, ReportQuery, RunDetails, validate_request
+from tenure.runs.run_ids import slugify
 from tenure.runs.service import Service
 
 PREFIX = "/api/v1"
@@ -28,7 +29,7 @@ MEDIA_TYPES: dict[ReportFormat, tuple[str, str]] = {
     "docx": ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
     "json": ("application/json", "json"),
     "bibtex": ("application/x-bibtex; charset=utf-8", "bib"),
-    "csl": ("application/vnd.citationstyles.csl+json", "json"),
+    "csl": ("application/vnd.citationstyles.csl+json", "csl.json"),
 }
 """Media type and file name suffix of every format of a report."""
 
@@ -36,6 +37,9 @@ PATCH_TYPE = "text/x-diff"
 """Media type of a patch."""
 
 STATUSES: tuple[str, ...] = get_args(ListedStatus)
+
+MAX_FILE_NAME = 60
+"""Characters of a question in the name of a file."""
 
 KEEP_ALIVE_SECONDS = 15.0
 """Longest silence of a stream of events."""
@@ -109,18 +113,26 @@ async def _stream(service: Service, run_id: str) -> AsyncIterator[str]:
 
 
 async def _report(service: Service, run: str, query: ReportQuery) -> Response:
-    content = await service.render_report(run, query.format, query.citations)
-    media, suffix = MEDIA_TYPES[query.format]
+    content = await service.render_report(run, query.format, query.citations, query.proofs)
+    media = MEDIA_TYPES[query.format][0]
     headers = {}
     if query.format not in ("json", "md"):
         # A document that a browser would show has its own policy; it is saved instead.
-        headers["content-disposition"] = f'attachment; filename="report.{suffix}"'
+        name = make_file_name((await service.read_result(run)).question, query.format)
+        headers["content-disposition"] = f'attachment; filename="{name}"'
     return Response(content, media_type=media, headers=headers)
 
 
 async def _patch(service: Service, run: str) -> Response:
-    headers = {"content-disposition": 'attachment; filename="change.patch"'}
-    return Response(await service.read_patch(run), media_type=PATCH_TYPE, headers=headers)
+    patch, question = await service.read_patch(run), (await service.read_result(run)).question
+    headers = {"content-disposition": f'attachment; filename="{make_file_name(question, "patch")}"'}
+    return Response(patch, media_type=PATCH_TYPE, headers=headers)
+
+
+def make_file_name(question: str, kind: ReportFormat | Literal["patch"]) -> str:
+    """Return the name of a file that is saved from a run, made from its question."""
+    suffix = "patch" if kind == "patch" else MEDIA_TYPES[kind][1]
+    return f"{slugify(question, MAX_FILE_NAME)}.{suffix}"
 
 
 _RUN = "/runs/{run:path}"

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.report.layout.answer import compose_answer
-from tenure.report.layout.report import compose_report
+from tenure.report.layout.report import compose_report, compose_summary
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import convert_markdown, make_environment
 from tenure.runs.errors import InvalidRequest, TenureError
@@ -37,8 +37,8 @@ from tenure.runs.messages import (
 )
 from tenure.runs.run_ids import check_run
 from tenure.runs.service import Service
-from tenure.runs.session.progress_lines import describe_phase, describe_usage
-from tenure.site.api import STATUSES, get_status
+from tenure.runs.session.progress_lines import describe_ingestion, describe_phase, describe_usage
+from tenure.site.api import STATUSES, get_status, make_file_name
 from tenure.site.findings import list_findings
 
 FOLDER = Path(__file__).parent
@@ -48,6 +48,13 @@ STATIC = {
     "report.css": (REPORT_TEMPLATES / "report.css", "text/css"),
 }
 """Files that pages load, by name; nothing else of the machine is served."""
+
+_PATHS = {
+    **{"start.html.jinja": "/", "corpora.html.jinja": "/corpora"},
+    **{"memories.html.jinja": "/memories", "diff.html.jinja": "/diff", "run.html.jinja": ""},
+    **{"report_page.html.jinja": "/report", "questions.html.jinja": "/questions", "fork.html.jinja": "/fork"},
+}
+"""Path of the page of a template, for those of a run below its own; the tabs mark it."""
 
 _YEAR = 365 * 24 * 3600
 
@@ -129,11 +136,15 @@ async def _start_run(service: Service, request: Request) -> Response:
 
 async def _show_run(service: Service, request: Request, template: str = "run.html.jinja") -> Response:
     details = await service.describe(request.path_params["run"])
-    progress = details.progress
+    progress, path = details.progress, get_run_path(details.id)
+    result = await service.read_result(details.id) if details.is_completed else None
     return _render(
         template,
         run_id=details.id,
         details=details,
+        summary=await asyncio.to_thread(compose_summary, result, Path.cwd()) if result else None,
+        documents=f"{path}/sources",
+        references=f"{path}/report",
         progress=progress,
         phase=describe_phase(progress) if progress else "",
         usage=describe_usage(progress) if progress else "",
@@ -154,8 +165,11 @@ async def _steer_run(service: Service, request: Request) -> Response:
     values: dict[str, Any] = {"name": name}
     if name in ("feedback", "answer"):
         values |= {"text": form.get("text", ""), "topic": form.get("topic") or None}
+    topics = _split_lines(form.get("outline", ""))
     if name == "outline":
-        values["outline"] = tuple(OutlineTopic.model_validate(line) for line in _split_lines(form.get("outline", "")))
+        values["outline"] = _parse_outline(topics)
+    elif name == "approve" and topics != _split_lines(form.get("shown", "")):
+        await service.steer(run_id, RunCommand(name="outline", outline=_parse_outline(topics)))
     if name == "budget":
         bounds = {field: form[field] for field in BudgetBounds.model_fields if form.get(field, "").strip()}
         values["budget"] = validate_request(BudgetBounds, bounds)
@@ -169,7 +183,12 @@ async def _show_report(service: Service, request: Request) -> Response:
     report = await asyncio.to_thread(compose_report, result, Path.cwd())
     documents = f"{get_run_path(run_id)}/sources"
     return _render(
-        "report_page.html.jinja", report=report, documents=documents, run_id=run_id, has_patch=bool(result.patch)
+        "report_page.html.jinja",
+        report=report,
+        documents=documents,
+        run_id=run_id,
+        question=result.question,
+        has_patch=bool(result.patch),
     )
 
 
@@ -263,6 +282,10 @@ def _split(form: Form, *names: str) -> dict[str, Sequence[str]]:
     return {name: _split_lines(form.get(name, "")) for name in names}
 
 
+def _parse_outline(lines: Sequence[str]) -> tuple[OutlineTopic, ...]:
+    return tuple(OutlineTopic.model_validate(line) for line in lines)
+
+
 def _split_lines(text: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.splitlines() if line.strip())
 
@@ -272,14 +295,16 @@ def _redirect(path: str) -> Response:
 
 
 def _render(template: str, code: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response:
-    return Response(_environment().get_template(template).render(**values), code, media_type="text/html")
+    here = (get_run_path(values["run_id"]) if "run_id" in values else "") + _PATHS.get(template, "?")
+    text = _environment().get_template(template).render(**values, here=here)
+    return Response(text, code, media_type="text/html")
 
 
 @cache
 def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
-    environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path}
-    environment.filters |= {"answer": compose_answer, "draft": convert_markdown}
+    environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path, "file_name": make_file_name}
+    environment.filters |= {"answer": compose_answer, "draft": convert_markdown, "ingestion": describe_ingestion}
     environment.filters |= {"duration": format_duration, "line": truncate_line, "memory_note": describe_status}
     return environment
 

@@ -36,7 +36,15 @@ EXCLUDED_MODULES: Final = {
         *("sources.mcp.process", "sources.scan_process", "sources.tables.sql_process", "temporal", "site.process"),
     ),
     "opens files, whose names the operating system bounds": (
-        *("cli.delivery", "cli.paths", "cli.program_files", "document_roots", "extensions", "files.discovery"),
+        *(
+            "cli.delivery",
+            "cli.paths",
+            "cli.program_files",
+            "cli.remembered",
+            "document_roots",
+            "extensions",
+            "files.discovery",
+        ),
         *("files.file_store", "files.opening", "files.rereading", "private_files", "settings"),
         *(
             "knowledge.ingestion",

@@ -43,6 +43,7 @@ def asked(output: Path | None = None, kind: str | None = None, style: str = "num
         ("r.bib", None, "@misc{moon,"),
         ("r.json", None, "{"),
         ("r.json", "csl", "["),
+        ("r.csl.json", None, "["),
         ("r.txt", "html", "<!DOCTYPE html>"),
     ],
 )
@@ -164,3 +165,20 @@ def test_only_pages_can_be_opened(wrong: dict[str, object]) -> None:
         replace(asked(), **wrong).check_opening()  # type: ignore[arg-type]
     asked().check_opening()
     asked(Path("r.pdf")).check_opening()
+
+
+def test_a_report_on_a_terminal_ends_with_its_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Quotes and record are left to -v and to files; the answer is repeated below a report that fills the window."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("LINES", "10")
+    asked().deliver(full())
+    shown = capsys.readouterr()
+    Delivery(verbosity="verbose").deliver(full())
+    whole = capsys.readouterr().out
+
+    assert "Quotes" not in shown.out and "Quotes" in whole
+    assert "--proofs only`" in shown.err
+    assert shown.out.count("Short answer:") == 2 and whole.count("Short answer:") == 1
+    assert shown.out.rindex("Short answer:") > shown.out.index("References")

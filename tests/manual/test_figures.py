@@ -13,7 +13,7 @@ from tenure.algorithms.control.search_batches import MAX_SEARCHES
 from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS, MAX_TOTAL_FEEDBACK_BYTES
 from tenure.algorithms.research.research_state import MAX_PASSAGES
 from tenure.cli.delivery import EXIT_CODES
-from tenure.contracts.choices import MemoryKind, ReasoningStrategy, ReportFormat, SearchMode
+from tenure.contracts.choices import MemoryKind, ReasoningStrategy, ReportFormat, ReportProofs, SearchMode
 from tenure.contracts.evidence.computing import MAX_INPUT_BYTES
 from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
 from tenure.contracts.knowledge.memory import MAX_PREFERENCES
@@ -108,6 +108,7 @@ NAMES: Final = {
     ("asking", "Search modes"): get_args(SearchMode),
     ("asking", "Reasoning"): get_args(ReasoningStrategy),
     ("reports", "Formats"): get_args(ReportFormat),
+    ("reports", "Proofs"): get_args(ReportProofs),
     ("memory", "What is remembered"): get_args(MemoryKind),
     ("deployment", "Queues and workers"): ALL_QUEUES,
     ("coding", "What a verdict proves"): tuple(level for level in get_args(ProofLevel) if level != "none"),

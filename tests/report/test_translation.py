@@ -116,7 +116,7 @@ def test_a_language_ends_with_its_context() -> None:
 @pytest.mark.parametrize(
     ("note", "told"),
     [
-        ("Corpus “shelf”: 2 files.", "Korpus „shelf“: Dateien: 2."),
+        ("Files of corpus “shelf”: 2.", "Korpus „shelf“: Dateien: 2."),
         (
             "Ended because the budget of 5 model calls was used up. Missing: further searches, an answer.",
             "Beendet, weil das Budget aufgebraucht war (Modellaufrufe: 5). Es fehlt: weitere Suchen, eine Antwort.",

@@ -10,9 +10,10 @@ from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.run import RunRequest
 from tenure.runs.errors import InvalidRequest
-from tenure.runs.start import render_details
+from tenure.runs.messages import StartRequest
+from tenure.runs.start import plan_run, render_details
 from tenure.settings import Settings
-from tests.runs.command_lines import build_run
+from tests.runs.command_lines import build_run, parse
 
 
 def request(*arguments: str, settings: Settings | None = None) -> RunRequest:
@@ -35,6 +36,19 @@ def test_docs_alone_leave_the_manual_out(tmp_path: Path) -> None:
 
     assert made.ingest[0].paths == (str(tmp_path / "a"), str(tmp_path / "b.txt"))
     assert made.corpora == (made.ingest[0].corpus,)
+
+
+def test_an_empty_folder_is_said_to_be_empty(tmp_path: Path) -> None:
+    """A question that only an empty folder could answer is refused; with other sources the folder is named."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "b.txt").write_text("b")
+    docs = ("--docs", str(tmp_path / "empty"))
+    with pytest.raises(InvalidRequest, match=r"docs: .*/empty: nothing is in it"):
+        request("Why?", *docs)
+
+    assert request("Why?", *docs, "--web").limits.web
+    mixed = parse(StartRequest, "start", "Why?", *docs, "--docs", str(tmp_path / "b.txt"))
+    assert plan_run(mixed, Settings(_env_file=None)).notes == (f"{tmp_path / 'empty'} is empty",)
 
 
 def test_files_of_a_program_imply_the_coding_path(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Test the web scope of a run from its command line and the settings."""
 
+from pathlib import Path
+
 import pytest
 
 from tenure.contracts.evidence.web import WebScope
@@ -26,6 +28,7 @@ def test_the_web_is_read_only_where_it_is_asked_for() -> None:
 def test_documents_exclude_the_web(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A run over documents does not read the web, whatever the setting says, unless the command asks for it."""
     docs = str(tmp_path_factory.mktemp("docs"))
+    Path(docs, "a.txt").write_text("a")
 
     assert request(web=True).limits.web is not None
     assert request("--no-web", web=True).limits.web is None

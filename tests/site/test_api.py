@@ -58,7 +58,7 @@ async def test_a_run_is_started_followed_steered_and_read(site: Site) -> None:
     assert events[-2][1]["status"] == "finished_early"
     assert reports["json"].json()["feedback"][0]["text"] == "more"
     assert reports["md"].text.startswith("# A stub report")
-    assert "attachment" in reports["html"].headers["content-disposition"]
+    assert reports["html"].headers["content-disposition"] == 'attachment; filename="wait-for-me.html"'
     assert late.status_code == 409
 
 

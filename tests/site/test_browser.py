@@ -4,11 +4,18 @@ The tests use the machine's Chromium; without one they are skipped, or fail if T
 """
 
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Route
 
+from tenure.contracts.base import SourceId
+from tenure.contracts.evidence.corpora import StoredPassage
+from tenure.report.layout.report import compose_report
+from tenure.site.pages import STATIC, _render
 from tenure.temporal.connection import connect
+from tests.report.samples import full, programmed
 from tests.site.conftest import Site
 from tests.site.paint import open_browser
 from tests.support.chromium import needs_chromium
@@ -47,7 +54,9 @@ async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light"
         await page.get_by_role("button", name="Send feedback").click()
         await page.get_by_text("The stub heard feedback.").wait_for()
         await page.get_by_role("button", name="Finish with what it has").click()
-        await page.get_by_role("link", name="Read the report").click()
+        await page.get_by_role("heading", name="Only topic").wait_for()  # of the answer, without a click
+        await check()
+        await page.get_by_role("link", name="Read the whole report").click()
         await page.get_by_role("heading", name="A stub report").wait_for()
         await check()
         run = site.origin + page.url.removeprefix(site.origin).removesuffix("/report")
@@ -74,3 +83,103 @@ async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light"
         await page.goto(f"{site.origin}/runs/no-such-run")
         await page.get_by_text("there is no run no-such-run").wait_for()
         await check()
+
+
+async def test_a_plan_is_changed_and_approved_where_it_is_asked(site: Site) -> None:
+    """The editor has the topics without a reload, what is typed stays, one click approves, and Cancel asks first."""
+    async with open_browser(390, "dark") as context:
+        context.set_default_timeout(PATIENT_MILLISECONDS)
+        page = await context.new_page()
+        await page.goto(site.link)
+        await page.get_by_label("Question or task").fill("approve this, then wait")
+        await page.get_by_role("button", name="Start").press("Enter")
+        editor = page.get_by_label("Topics, one on each line")
+        await editor.wait_for()
+        assert await editor.input_value() == "Only topic"
+        assert not await page.get_by_role("button", name="Resume").count()
+        await editor.fill("Only topic\nAnother topic")
+        await page.evaluate("window.isSamePage = true")
+        run = page.url.rpartition("/")[2]
+        handle = (await connect(site.place.settings)).get_workflow_handle(run)
+        await handle.signal("feedback", {"text": "Be brief."})
+        await page.get_by_text("Be brief.").wait_for()
+        assert await page.evaluate("window.isSamePage")
+        assert await editor.input_value() == "Only topic\nAnother topic"
+
+        await page.get_by_role("button", name="Approve the plan").click()
+        await page.get_by_text("The stub heard approve.").wait_for()
+        await page.get_by_role("button", name="Cancel …").click()
+        question = page.get_by_role("dialog", name="Cancel this run?")
+        await question.wait_for()
+        found: Any = await Axe().run(page)
+        assert [violation["id"] for violation in found.response["violations"]] == []
+        await page.keyboard.press("Escape")
+        await question.wait_for(state="hidden")
+        assert await page.evaluate("document.activeElement.textContent") == "Cancel …"
+        await page.keyboard.press("Enter")
+        await question.get_by_role("button", name="Cancel the run").click()
+        await page.get_by_role("link", name="Read the whole report").wait_for()
+        result = await handle.result()
+
+    assert '"outline"' in result["notes"][2] and "Another topic" in result["notes"][2]
+    assert '"approve"' in result["notes"][3]
+
+
+async def answer_from_templates(route: Route) -> None:
+    """Answer a request of the browser with a page of a report, a passage of it, or a file of the site."""
+    path = urlsplit(route.request.url).path
+    if path.startswith("/static/"):
+        file, media = STATIC[path.removeprefix("/static/")]
+        await route.fulfill(body=file.read_bytes(), content_type=media)
+        return
+    values: dict[str, Any] = {"run_id": "one"}
+    if path.endswith("/report"):
+        result = programmed() if "program" in path else full()
+        values |= {"documents": "/runs/one/sources", "question": "Why?", "has_patch": False}
+        page = _render("report_page.html.jinja", **values, report=compose_report(result))
+    else:
+        passage = StoredPassage(source=SourceId("a"), title="Tides", uri="/a.md", text="rises", before="long " * 3000)
+        page = _render("source.html.jinja", **values, passage=passage)
+    await route.fulfill(body=bytes(page.body), content_type="text/html")
+
+
+async def test_a_passage_is_read_and_closed_by_keyboard() -> None:
+    """The first citation is near, Close has the focus and stays in view on a phone, and Esc leads back to the mark."""
+    async with open_browser(390, "dark") as context:
+        page = await context.new_page()
+        await page.route("**/*", answer_from_templates)
+        await page.goto("http://site.test/runs/one/report")
+        mark = page.locator("button.mark").first
+        assert await page.locator('[aria-current="page"]').all_inner_texts() == ["Report"]
+        for key in ("Tab", "Enter", "Tab"):
+            await page.keyboard.press(key)
+        assert await mark.evaluate("mark => mark === document.activeElement")
+        await page.keyboard.press("Enter")
+        await page.locator(".quote:popover-open a.passage").first.press("Enter")
+        close = page.get_by_role("button", name="Close")
+        await close.wait_for()
+        assert await close.evaluate("button => button === document.activeElement")
+        assert await page.evaluate("panel.scrollTop") > 500
+        box = await close.bounding_box()
+        assert box and 0 <= box["y"] < 844
+        found: Any = await Axe().run(page)
+        assert [violation["id"] for violation in found.response["violations"]] == []
+        await page.keyboard.press("Escape")
+        assert await mark.evaluate("mark => mark === document.activeElement")
+        assert not await page.locator("#panel").is_visible()
+
+
+async def test_code_is_copied_by_a_button() -> None:
+    """Each piece of code of a report has a button that puts all of it into the clipboard."""
+    async with open_browser() as context:
+        await context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = await context.new_page()
+        await page.route("**/*", answer_from_templates)
+        await page.goto("https://site.test/runs/program/report")
+        button = page.get_by_role("button", name="Copy").first
+        await button.click()
+        await page.get_by_role("button", name="Copied").wait_for()
+
+        assert (
+            await page.evaluate("navigator.clipboard.readText()") == await page.locator("pre code").first.inner_text()
+        )

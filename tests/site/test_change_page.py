@@ -80,7 +80,7 @@ async def test_a_change_is_seen_approved_and_saved(
             await page.reload()
             await check("change")
             await page.get_by_role("button", name="Approve").click()
-            await page.get_by_role("link", name="Read the report").click()
+            await page.get_by_role("link", name="Read the whole report").click()
             await page.get_by_role("heading", name="Proof").wait_for()
             await check("change-report")
             async with page.expect_download() as started:

@@ -32,13 +32,14 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
         "phase": "",
         "usage": "",
         "temporal": "",
+        "summary": None,
     }
     page = bytes(_render("live.html.jinja", **values).body)
 
     assert b"embedding: 120 of 400 chunks" in page
     assert b'max="400" value="120"' in page
     assert b"the set-up runs, 2:13 of at most 30:00: &lt;make&gt;" in page
-    assert b"files" not in page
+    assert b"files" not in page and "· 0:00".encode() not in page
 
 
 def test_an_answer_is_shown_as_a_report_is() -> None:
@@ -71,6 +72,11 @@ def test_a_question_that_only_a_change_could_answer_gets_no_advice_to_search() -
 
     assert [b"or search again" in page for page in pages] == [True, False]
     assert b"use the words of its report or its files" in pages[1]
+    forms = [
+        bytes(_render("questions.html.jinja", run_id="one", conversation=RunConversation(has_documents=has)).body)
+        for has in (True, False)
+    ]
+    assert [b'name="search_again"' in form for form in forms] == [True, False]
 
 
 def test_a_source_shows_its_page_or_why_not() -> None:

@@ -60,7 +60,7 @@ async def test_a_run_without_a_model_is_shown(tmp_path: Path) -> None:
             await page.get_by_text("The run waits for you:").wait_for()
             await shoot(page, "run", folder)
             await page.get_by_role("button", name="Approve the plan").click()
-            await page.get_by_role("link", name="Read the report").click()
+            await page.get_by_role("link", name="Read the whole report").click()
             await page.get_by_role("heading", name="References").wait_for()
             await shoot(page, "report", folder)
             await browser.close()

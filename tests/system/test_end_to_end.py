@@ -101,7 +101,7 @@ def visible_range(height: float) -> float:
 UNREADABLE = {"empty.md": "is empty", "secret.pdf": "is encrypted", "samples.dat": "is a binary file"}
 
 OUR_LINES = re.compile(
-    r"local stack is up, web UI: http://\S+|run \S+, web UI: http://\S+|again: `python client\.py report \S+`, or http://\S+"
+    r"local stack is up, web UI: http://\S+|run \S+, web UI: http://\S+|again: `[^`]*client\.py report \S+`, or http://\S+"
     r"|report written to \S+|\[\d+:\d\d\] \S.*"
 )
 """Everything that `start` may write on standard error when all goes well."""
@@ -262,7 +262,7 @@ def test_ctrl_c_detaches_and_the_run_goes_on(modelled: Home, model: ModelServer,
         assert modelled.json("state", "left")["progress"]["status"] == "running"
 
     assert (left.returncode, out) == (130, "")
-    assert err.splitlines()[-1].startswith("the run continues: `python client.py watch left` follows it")
+    assert re.match(r"the run continues: `[^`]*client\.py watch left` follows it", err.splitlines()[-1])
     watched = modelled.run("watch", "left")
     file = tmp_path / "left.json"
     assert watched.returncode == 0
@@ -290,10 +290,8 @@ def test_a_killed_worker_is_replaced_and_the_run_finishes(modelled: Home, model:
     assert "the worker" in up.stderr
     assert (watched.returncode, json.loads(watched.stdout)["status"]) == (0, "done")
     assert modelled.run("report", "killed", "--json").stdout == watched.stdout
-    assert (state.returncode, state.stderr) == (
-        4,
-        "error: no worker answers for killed: start one with `python client.py up`\n",
-    )
+    assert state.returncode == 4
+    assert re.fullmatch(r"error: no worker answers for killed: start one with `[^`]*client\.py up`\n", state.stderr)
 
 
 def kill_worker(in_home: Home) -> None:

@@ -8,9 +8,10 @@ from typing import Final
 
 from tenure.contracts.run.budget import BUDGET_USED_UP as BUDGET_USED_UP
 
-CORPUS_FILES: Final = "Corpus “{corpus}”: {files} files."
-CORPUS_CHANGES: Final = "Corpus “{corpus}”: {files} files ({added} new, {changed} changed, {removed} removed)."
+CORPUS_FILES: Final = "Files of corpus “{corpus}”: {files}."
+CORPUS_CHANGES: Final = "Files of corpus “{corpus}”: {files} ({added} new, {changed} changed, {removed} removed)."
 UNREADABLE_FILES: Final = "Files of “{corpus}” that are not readable: {number}."
+TEXTLESS_FILES: Final = "Files of “{corpus}” without text: {number}."
 UNREAD_PICTURES: Final = "Pictures of “{corpus}” that were not read: {number}."
 FILTERED: Final = "Only passages were read whose {condition}."
 SEARCH_MODE: Final = "Searches used the mode `{mode}`, as requested."

@@ -9,6 +9,7 @@ from tenure.algorithms.control.note_messages import (
     CORPUS_FILES,
     MISSING_VECTORS,
     NOT_TRANSLATED,
+    TEXTLESS_FILES,
     UNREAD_PICTURES,
     UNREADABLE_FILES,
     UNUSED_PREFERENCES,
@@ -28,11 +29,15 @@ def describe_ingestion(report: IngestReport) -> tuple[str, ...]:
     message = CORPUS_CHANGES if report.added or report.changed or report.removed else CORPUS_FILES
     counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
     pictures = sum(file.is_picture for file in report.skipped)
-    others = report.skipped_total - pictures
+    textless = sum(not file.may_have_text for file in report.skipped) - pictures
+    unread = {
+        UNREADABLE_FILES: report.skipped_total - pictures - textless,
+        TEXTLESS_FILES: textless,
+        UNREAD_PICTURES: pictures,
+    }
     return (
         message.format(corpus=report.corpus, files=report.files, **counts),
-        *([UNREADABLE_FILES.format(corpus=report.corpus, number=others)] if others else []),
-        *([UNREAD_PICTURES.format(corpus=report.corpus, number=pictures)] if pictures else []),
+        *(note.format(corpus=report.corpus, number=number) for note, number in unread.items() if number),
     )
 
 

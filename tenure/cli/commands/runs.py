@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from tenure.cli.commands.batches import follow_batch, print_summary
+from tenure.cli.commands.start import announce_run
 from tenure.cli.delivery import UNPROVED, Delivery
 from tenure.cli.follow import follow_workflow
 from tenure.cli.output import Output, print_rows
+from tenure.cli.remembered import forget_output, recall_output
 from tenure.cli.terminal import print_line, print_markdown, print_note
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.batch import BatchReport
@@ -26,21 +28,26 @@ from tenure.runs.session.snapshot import RunSnapshot
 
 
 async def watch(service: Service, run: RunName, delivery: Delivery) -> int:
-    """Follow a run to its end and deliver its report."""
+    """Follow a run to its end and deliver its report, also into the file that its start has named."""
+
+    def deliver(result: Result) -> int:
+        code = recall_output(service.settings.home, run, delivery).deliver(result)
+        forget_output(service.settings.home, run)
+        return code
+
     record = await open_run(service, run)
     is_batch = record.workflow_type == BATCH_WORKFLOW
     if record.is_archived:
         print_note(f"run {run} is archived")
         if is_batch:
             return print_summary(run, await record.read_result(BatchReport), delivery)
-        return delivery.deliver(await record.read_result(Result))
-    if link := service.place.build_run_link(run):
-        delivery.print_status(f"run {run}, web UI: {link}")
+        return deliver(await record.read_result(Result))
+    announce_run(service, run, delivery, detach=False, kind="batch" if is_batch else "run")
     client = await service.connect()
     if is_batch:
         return await follow_batch(service, get_batch(client, run), delivery)
     handle = client.get_workflow_handle(run, result_type=Result)
-    return delivery.deliver(await follow_workflow(service, handle, delivery.verbosity, query=True))
+    return deliver(await follow_workflow(service, handle, delivery.verbosity, query=True))
 
 
 async def report(service: Service, run: RunName, opens: bool, delivery: Delivery) -> None:

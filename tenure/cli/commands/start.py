@@ -10,6 +10,7 @@ from tenure.cli.costs import describe_cost, describe_estimate
 from tenure.cli.delivery import Delivery
 from tenure.cli.follow import follow_workflow
 from tenure.cli.output import Output
+from tenure.cli.remembered import forget_output, remember_output
 from tenure.cli.terminal import print_note
 from tenure.contracts.result.result import Result
 from tenure.installation import PROGRAM
@@ -78,9 +79,12 @@ async def print_other_base(service: Service) -> None:
 
 
 def announce_run(service: Service, run_id: str, output: Output, *, detach: bool, kind: str = "run") -> None:
-    """Print the link of a started run, and how to follow it if the command does not."""
+    """Print the links of a run, and how to follow it if the command does not."""
     link = service.place.build_run_link(run_id)
-    output.print_status(f"{kind} {run_id}" + (f", web UI: {link}" if link else ""))
+    page = service.place.build_page_link(run_id) if kind == "run" else ""
+    output.print_status(f"{kind} {run_id}" + (f", page: {page}" if page else f", web UI: {link}" if link else ""))
+    if page and link:
+        output.print_status(f"in the web UI of Temporal: {link}")
     if detach and not output.print_json({"id": run_id, "url": link, "status": "running"}):
         output.print_status(f"follow it with `{PROGRAM} watch {run_id}`")
 
@@ -93,14 +97,16 @@ async def _follow(
     write_back: WriteBack,
 ) -> int:
     """Follow a started run to its end, unless the command is detached."""
+    remember_output(service.settings.home, handle.id, delivery)
     announce_run(service, handle.id, delivery, detach=detach)
     if detach:
         return 0
     result = await follow_workflow(service, handle, delivery.verbosity, query=True)
     code = delivery.deliver(result)
+    forget_output(service.settings.home, handle.id)
     if result.usage.model_calls:
         delivery.print_status(describe_cost(result.usage))
-    link = service.place.build_run_link(handle.id)
+    link = service.place.build_page_link(handle.id) or service.place.build_run_link(handle.id)
     delivery.print_status(f"again: `{PROGRAM} report {handle.id}`" + (f", or {link}" if link else ""))
     if write_back.is_wanted:
         write_back.write(result)

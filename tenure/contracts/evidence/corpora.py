@@ -1,5 +1,6 @@
 """Requests and reports for corpora (named sets of local documents) and their ingestion."""
 
+from pathlib import PurePath
 from typing import Final, Literal
 
 from pydantic import Field, computed_field
@@ -32,6 +33,15 @@ class IngestRequest(Contract):
     """Whether files that contain keys, passwords or tokens are read as well."""
 
 
+EMPTY: Final = "is empty"
+"""Reason for a file without content."""
+
+TEXTLESS_SUFFIXES: Final = frozenset(
+    "ttf otf woff woff2 eot mp3 wav ogg mp4 webm mov pyc class o so dll dylib exe a wasm".split()
+)
+"""Suffixes of fonts, sounds, videos and compiled programs, of which nothing can be quoted."""
+
+
 class SkippedFile(Contract):
     """A file that was not read, with the reason."""
 
@@ -43,7 +53,16 @@ class SkippedFile(Contract):
     @property
     def is_picture(self) -> bool:
         """Whether it is a picture by its name; pictures rarely have text that a report needs."""
-        return self.path.rpartition(".")[2].casefold() in PICTURE_SUFFIXES
+        return self._suffix in PICTURE_SUFFIXES
+
+    @property
+    def may_have_text(self) -> bool:
+        """Whether a report may lack its content: it is neither empty nor of a kind without text."""
+        return not (self.is_picture or self._suffix in TEXTLESS_SUFFIXES or self.reason == EMPTY)
+
+    @property
+    def _suffix(self) -> str:
+        return PurePath(self.path).suffix.removeprefix(".").casefold()
 
 
 class IngestProgress(Contract):

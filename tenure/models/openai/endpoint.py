@@ -60,7 +60,8 @@ class ModelEndpoint:
         """Return the exception for a call without a response."""
         if isinstance(error, openai.APITimeoutError | TimeoutError):
             return TransportError(f"{self.host} gave no answer within {seconds:g} s")
-        return TransportError(f"{self.host} cannot be reached: {self.redact(error.__cause__)}")
+        advice = f"start it, or check {self.names[1]}"
+        return TransportError(f"{self.host} cannot be reached ({self.redact(error.__cause__)}): {advice}")
 
     def build_parameter_error(self, message: str, model: str, setting: str) -> RequestRejected:
         """Return the exception for a configured parameter that the model does not support."""

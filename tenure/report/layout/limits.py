@@ -159,7 +159,7 @@ def _limits(result: Result) -> Iterator[str]:
     if result.usage.embedded_share < 1:
         yield translate("Some searches matched words only, because not all passages were embedded yet.")
     yield from list_search_limits(result)
-    if unread := sum(not file.is_picture for file in result.skipped):
+    if unread := sum(file.may_have_text for file in result.skipped):
         files, whose = ("One file", "its") if unread == 1 else (f"{unread} files", "their")
         yield translate_count(
             f"{files} could not be read, so this report lacks {whose} content; the part “{MADE}” gives the reason.",

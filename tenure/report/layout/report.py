@@ -7,11 +7,12 @@ The text comes first, then its references, then how it was made, and last the qu
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 
 from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.printable import flatten
-from tenure.contracts.choices import CitationStyle
+from tenure.contracts.choices import CitationStyle, ReportProofs
 from tenure.contracts.result.result import Result, ResultStatus, Synthesis
 from tenure.contracts.run.run import FeedbackRecord
 from tenure.report.layout.change import set_change, set_steps
@@ -36,6 +37,7 @@ from tenure.report.layout.marks import (
 )
 from tenure.report.layout.news import set_news
 from tenure.report.layout.program import list_files, set_program
+from tenure.report.layout.proofs import choose_proofs
 from tenure.report.layout.provenance import list_provenance
 from tenure.report.layout.reasoning import set_reasoning
 from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_references, make_address, sort_sources
@@ -83,16 +85,26 @@ _ADVICE = (
 )
 
 
-def compose_report(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> ReportTree:
+def compose_report(
+    result: Result, base: PurePath | None = None, style: CitationStyle = "numeric", proofs: ReportProofs = "full"
+) -> ReportTree:
     """Compose the tree of a result document.
 
     Args:
         result: the result document.
         base: folder to which paths of sources are shown relative if they are below it.
         style: format of citation marks.
+        proofs: quotes and records that it has.
     """
     with use_language(result.language) as language:
-        return _compose(result, base, style, language)
+        return choose_proofs(_compose(result, base, style, language), proofs)
+
+
+def compose_summary(result: Result, base: PurePath | None = None) -> ReportTree:
+    """Compose what a reader sees first of a report: its remarks, its short answer and its first part."""
+    report = compose_report(result, base)
+    first = next((n for n, block in enumerate(report.blocks) if isinstance(block, PartNode)), len(report.blocks))
+    return replace(report, blocks=report.blocks[: first + 1])
 
 
 def _compose(result: Result, base: PurePath | None, style: CitationStyle, language: str) -> ReportTree:
@@ -211,7 +223,7 @@ def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
     else:
         note = translate("No passage that answers the question was found, so this report makes no claims.")
     yield ParagraphNode(make_line(format_words(translate("No evidence was found."), "strong"), f" {note}"))
-    unread = len(result.skipped)
+    unread = sum(file.may_have_text for file in result.skipped)
     count = result.usage.searches
     searches = translate_count(
         f"{format_count(count, 'search', 'searches')} in the knowledge base",

@@ -24,7 +24,7 @@ from docx.shared import Cm, Emu, Pt, RGBColor
 from docx.text.paragraph import Paragraph
 from docx.text.run import Run
 
-from tenure.contracts.choices import CitationStyle
+from tenure.contracts.choices import CitationStyle, ReportProofs
 from tenure.contracts.result.result import Result
 from tenure.report.layout.report import compose_report
 from tenure.report.layout.tree import (
@@ -59,9 +59,11 @@ _EXCERPT: Final = "Excerpt"
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render_docx(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> bytes:
+def render_docx(
+    result: Result, base: PurePath | None = None, style: CitationStyle = "numeric", proofs: ReportProofs = "full"
+) -> bytes:
     """Render a result document as a Word document."""
-    report = compose_report(result, base, style)
+    report = compose_report(result, base, style, proofs)
     writer = _DocumentWriter()
     writer.write_report(report)
     properties = writer.document.core_properties

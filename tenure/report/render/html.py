@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from tenure.algorithms.coding.patches import mark_lines
 from tenure.algorithms.text.printable import remove_control_characters
-from tenure.contracts.choices import CitationStyle
+from tenure.contracts.choices import CitationStyle, ReportProofs
 from tenure.contracts.result.result import Result
 from tenure.report.layout.report import compose_report
 from tenure.report.translation import RIGHT_TO_LEFT, translate, use_language
@@ -33,11 +33,13 @@ _PARSER.add_render_rule("table_open", lambda *_: '<div class="wide" tabindex="0"
 _PARSER.add_render_rule("table_close", lambda *_: "</table></div>")
 
 
-def render_html(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> str:
+def render_html(
+    result: Result, base: PurePath | None = None, style: CitationStyle = "numeric", proofs: ReportProofs = "full"
+) -> str:
     """Render a result document as one HTML page."""
     sheet = load_sheet()
     template = make_environment(TEMPLATES).get_template("report.html.jinja")
-    report = compose_report(result, base, style)
+    report = compose_report(result, base, style, proofs)
     with use_language(report.language):
         return template.render(report=report, style=sheet, policy=build_content_security_policy(sheet))
 
@@ -46,7 +48,8 @@ def render_html(result: Result, base: PurePath | None = None, style: CitationSty
 def make_environment(*folders: Path) -> Environment:
     """Return the environment of templates in folders, in which all values are cleaned and escaped.
 
-    The value `documents` is the path below which a server shows the passages of sources; empty without a server.
+    The value `documents` is the path below which a server shows the passages of sources, empty without a server, and
+    `references` the address of the page with the references, empty for this page.
     """
     environment = Environment(
         loader=FileSystemLoader(folders),
@@ -58,6 +61,7 @@ def make_environment(*folders: Path) -> Environment:
     environment.filters["diff_lines"] = mark_lines
     environment.globals |= {
         "documents": "",
+        "references": "",
         "translate": translate,
         "right_to_left": RIGHT_TO_LEFT,
     }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from tenure.algorithms.text.printable import remove_control_characters
-from tenure.contracts.choices import CitationStyle
+from tenure.contracts.choices import CitationStyle, ReportProofs
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.result import Result
 from tenure.report.layout.answer import compose_answer
@@ -41,9 +41,11 @@ from tenure.report.render.escaping import (
 )
 
 
-def render_markdown(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> str:
+def render_markdown(
+    result: Result, base: PurePath | None = None, style: CitationStyle = "numeric", proofs: ReportProofs = "full"
+) -> str:
     """Render a result document as Markdown."""
-    report = compose_report(result, base, style)
+    report = compose_report(result, base, style, proofs)
     return f"# {escape(report.title)}\n\n{write_markdown((*report.head, *report.blocks))}\n"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import typst
 
-from tenure.contracts.choices import CitationStyle
+from tenure.contracts.choices import CitationStyle, ReportProofs
 from tenure.contracts.result.result import Result
 from tenure.report.layout.report import compose_report
 from tenure.report.translation import translate, use_language
@@ -21,9 +21,11 @@ from tenure.report.translation import translate, use_language
 _TEMPLATE = Path(__file__).parent / "templates" / "report.typ"
 
 
-def render_pdf(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> bytes:
+def render_pdf(
+    result: Result, base: PurePath | None = None, style: CitationStyle = "numeric", proofs: ReportProofs = "full"
+) -> bytes:
     """Render a result document as a tagged PDF."""
-    report = compose_report(result, base, style)
+    report = compose_report(result, base, style, proofs)
     with use_language(report.language):
         contents = translate("Contents")
     tree = json.dumps(_decode_pictures(asdict(report)), ensure_ascii=False)

@@ -60,6 +60,11 @@ class ServerTarget:
         """Return the URL with a token that opens the web UI of this home's stack, for the person at the terminal."""
         return self.build_link(self.build_run_url(run_id))
 
+    def build_page_link(self, run_id: str) -> str:
+        """Return the URL with a token of the run's page in the page of this home's stack; empty if there is none."""
+        origin, mark, token = self.page.partition("/?")
+        return f"{origin}/runs/{quote(run_id, safe='')}?{token}" if mark else ""
+
     def build_link(self, url: str) -> str:
         """Add a token to a URL of this home's web UI; return other URLs unchanged."""
         return build_link(load_key(self.settings.home), url) if url and self.is_local else url

@@ -1,16 +1,30 @@
 "use strict";
 // Pages work without this file: it only refreshes parts of them, and shows passages next to the report.
 
-// Replaces only what differs, so that a reader keeps the place, the focus and the selection.
+// Replaces only what differs, so that a reader keeps the place, the focus, the selection and what is typed: the value
+// of a field that a person has changed does not follow its text. An element with an id is found by it.
 function patch(shown, fresh) {
-  const [old, wanted] = [shown, fresh].map((one) => [...one.childNodes]);
-  wanted.forEach((node, n) => {
-    if (!old[n]) shown.append(node);
-    else if (old[n].isEqualNode(node)) return;
-    else if (node.hasChildNodes() && old[n].cloneNode().isEqualNode(node.cloneNode())) patch(old[n], node);
-    else old[n].replaceWith(node);
-  });
-  old.slice(wanted.length).forEach((node) => node.remove());
+  let place = shown.firstChild;
+  for (const node of [...fresh.childNodes]) {
+    const same = node.id && [...shown.children].find((one) => one.id === node.id);
+    while (same && place !== same) place = drop(place);
+    if (!place || (place.id && !same)) {
+      shown.insertBefore(node, place);
+      continue;
+    }
+    const next = place.nextSibling;
+    const isAlike = node.hasChildNodes() && place.cloneNode().isEqualNode(node.cloneNode());
+    if (isAlike) patch(place, node);
+    else if (!place.isEqualNode(node)) place.replaceWith(node);
+    place = next;
+  }
+  while (place) place = drop(place);
+}
+
+function drop(node) {
+  const next = node.nextSibling;
+  node.remove();
+  return next;
 }
 
 // Fragments come from this server, which escapes every value in them.
@@ -18,8 +32,11 @@ async function refresh(part) {
   const response = await fetch(part.dataset.fragment, { headers: { accept: "text/html" } });
   const fresh = document.createElement("template");
   fresh.innerHTML = await response.text();
-  const open = [...part.querySelectorAll("details")].map((one) => one.open);
-  fresh.content.querySelectorAll("details").forEach((one, n) => { one.open = open[n] ?? one.open; });
+  const known = [...part.querySelectorAll("details")];
+  for (const one of fresh.content.querySelectorAll("details")) {
+    const title = one.querySelector("summary").textContent;
+    one.open = known.find((old) => old.querySelector("summary").textContent === title)?.open ?? one.open;
+  }
   const [draft, next] = [part, fresh.content].map((one) => one.querySelector(".draft"));
   if (draft && next?.hidden) next.replaceWith(draft.cloneNode(true)); // stays while it is reviewed
   const pane = draft?.querySelector(".pane");
@@ -54,8 +71,10 @@ function enablePanel(panel) {
     const link = event.target.closest("a.passage");
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
-    opener = link;
-    link.closest("[popover]:popover-open")?.hidePopover();
+    const quote = link.closest("[popover]");
+    // The link is hidden with its quote, so the focus returns to the mark that opens both.
+    opener = quote ? document.querySelector(`[popovertarget="${quote.id}"]`) : link;
+    if (quote?.matches(":popover-open")) quote.hidePopover();
     const response = await fetch(link.href);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const button = document.createElement("button");
@@ -64,7 +83,7 @@ function enablePanel(panel) {
     button.addEventListener("click", close);
     panel.replaceChildren(button, ...page.querySelector("main").children);
     panel.hidden = false;
-    panel.focus();
+    button.focus();
     panel.querySelector("mark")?.scrollIntoView({ block: "center" });
   });
   document.addEventListener("keydown", (event) => {
@@ -72,7 +91,20 @@ function enablePanel(panel) {
   });
 }
 
+function addCopyButton(code) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(code.textContent);
+    button.textContent = "Copied";
+  });
+  code.parentElement.before(button);
+}
+
 for (const part of document.querySelectorAll("[data-events]")) follow(part);
 for (const part of document.querySelectorAll("[data-every]")) poll(part);
 const panel = document.getElementById("panel");
 if (panel) enablePanel(panel);
+for (const code of document.querySelectorAll("pre > code")) addCopyButton(code);

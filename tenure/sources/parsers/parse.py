@@ -12,6 +12,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Final
 
 from tenure.algorithms.text.dates import normalize_date
+from tenure.contracts.evidence.corpora import EMPTY
 from tenure.files.opening import FileRefused, OpenFile, open_file
 from tenure.sources.document.decode import decode, is_binary
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
@@ -225,7 +226,7 @@ def _check_size(opened: OpenFile, limit_bytes: int) -> None:
     if size > limit_bytes:
         raise Unreadable(f"is larger than {limit_bytes / 1e6:g} MB")
     if not size:
-        raise Unreadable("is empty")
+        raise Unreadable(EMPTY)
 
 
 def _load(opened: OpenFile, limit_bytes: int) -> bytes:
@@ -235,7 +236,7 @@ def _load(opened: OpenFile, limit_bytes: int) -> bytes:
     except OSError as error:
         raise Unreadable(describe_os_error(error)) from error
     if not data.strip():
-        raise Unreadable("is empty")
+        raise Unreadable(EMPTY)
     return data
 
 

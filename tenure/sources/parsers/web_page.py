@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from tenure.contracts.evidence.corpora import EMPTY
 from tenure.sources.document.decode import decode
 from tenure.sources.document.document import Unreadable, WebDocument
 from tenure.sources.document.normal_form import clean_text
@@ -43,7 +44,7 @@ def parse_page(body: bytes, media_type: str, charset: str, url: str, *, is_whole
         Unreadable: the body cannot be parsed, whatever the cause.
     """
     if not body.strip():
-        raise Unreadable("is empty")
+        raise Unreadable(EMPTY)
     if len(body) > DEFAULT_LIMIT_BYTES:
         raise Unreadable(f"is larger than {DEFAULT_LIMIT_BYTES / 1e6:g} MB")
     name = _UNSAFE.sub("_", unquote(PurePosixPath(urlsplit(url).path).name))[-_MAX_NAME_LENGTH:]

@@ -159,14 +159,19 @@ def _leads_session(pid: int) -> bool:
 
 def read_last_line(log: Path, start: int = 0) -> str:
     """Return the last non-empty line written to a log after an offset, without colour codes."""
+    lines = read_tail(log, 1, start)
+    return lines[-1].strip()[:200] if lines else "its log is empty"
+
+
+def read_tail(log: Path, count: int, start: int = 0) -> list[str]:
+    """Return the last non-empty lines written to a log after an offset, without colour codes."""
     try:
         with log.open("rb") as file:
             file.seek(max(start, log.stat().st_size - _TAIL))
             text = file.read().decode("utf-8", "replace")
     except FileNotFoundError:
-        return "its log is empty"
-    lines = [line for line in _ANSI.sub("", text).splitlines() if line.strip()]
-    return lines[-1].strip()[:200] if lines else "its log is empty"
+        return []
+    return [line for line in _ANSI.sub("", text).splitlines() if line.strip()][-count:]
 
 
 def get_log_size(log: Path) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from tenure.installation import PROGRAM, ROOT
+from tenure.installation import PROGRAM, PROGRAM_VARIABLE, ROOT
 from tenure.ownership import derive_gate_key, hash_key
 from tenure.settings.home import HomeSettings, StackSettings
 from tenure.temporal.gate.access_key import load_key
@@ -148,7 +148,11 @@ def start(settings: StackSettings, path: Path, log: Path) -> ProcessRecord:
     """
     check_ports(settings)
     environment = processes.build_child_environment()
-    environment |= {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(ROOT)}
+    environment |= {
+        "TENURE_HOME": str(settings.home.absolute()),
+        "PYTHONPATH": str(ROOT),
+        PROGRAM_VARIABLE: PROGRAM,
+    }
     if settings.owners:
         environment[NAMESPACES_VARIABLE] = json.dumps(map_keys_to_namespaces(settings))
     return processes.spawn(build_command(settings, path), environment, settings.home, log)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from tenure.installation import PROGRAM, PROGRAM_VARIABLE
 from tenure.settings import Settings
 from tenure.temporal.gate.access_key import HOST
 from tenure.temporal.stack import processes
@@ -63,7 +64,7 @@ def _start(settings: Settings, root: Path, state: str, notes: list[str]) -> Site
     changes = build_site_environment(settings)
     environment = {name: value for name, value in os.environ.items() if name not in changes}
     environment |= {name: value for name, value in changes.items() if value is not None}
-    environment |= {"TENURE_HOME": str(home), "PYTHONPATH": str(root)}
+    environment |= {"TENURE_HOME": str(home), "PYTHONPATH": str(root), PROGRAM_VARIABLE: PROGRAM}
     try:
         # Opened here, so that the link of the page works immediately.
         listener = socket.create_server((HOST, port))

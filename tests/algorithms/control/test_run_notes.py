@@ -14,9 +14,9 @@ from tenure.contracts.run.run import FallbackRecord, Usage
 
 def test_ingestion_is_described() -> None:
     """Number of files, changes, and files that could not be read."""
-    assert describe_ingestion(IngestReport(corpus="shelf", files=2)) == ("Corpus “shelf”: 2 files.",)
+    assert describe_ingestion(IngestReport(corpus="shelf", files=2)) == ("Files of corpus “shelf”: 2.",)
     assert describe_ingestion(IngestReport(corpus="shelf", files=3, added=1, changed=2, skipped_total=4)) == (
-        "Corpus “shelf”: 3 files (1 new, 2 changed, 0 removed).",
+        "Files of corpus “shelf”: 3 (1 new, 2 changed, 0 removed).",
         "Files of “shelf” that are not readable: 4.",
     )
 
@@ -27,13 +27,13 @@ def test_pictures_are_counted_apart() -> None:
     both = IngestReport(corpus="shelf", files=3, skipped=(*pictures, SkippedFile(path="/a/d.bin", reason="binary")))
 
     assert describe_ingestion(both.model_copy(update={"skipped_total": 3})) == (
-        "Corpus “shelf”: 3 files.",
+        "Files of corpus “shelf”: 3.",
         "Files of “shelf” that are not readable: 1.",
         "Pictures of “shelf” that were not read: 2.",
     )
     one = IngestReport(corpus="shelf", files=1, skipped=pictures[:1], skipped_total=1)
     assert describe_ingestion(one) == (
-        "Corpus “shelf”: 1 files.",
+        "Files of corpus “shelf”: 1.",
         "Pictures of “shelf” that were not read: 1.",
     )
 

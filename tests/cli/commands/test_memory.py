@@ -77,7 +77,7 @@ def test_missing_memories_are_reported(running: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["add", " "], "argument TEXT: must not be empty"),
+        (["add", " "], "error: TEXT: must not be empty"),
         (["add", "one", "--kind", "preferense"], "did you mean preference?"),
     ],
 )

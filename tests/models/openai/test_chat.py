@@ -375,4 +375,4 @@ def test_invalid_settings_are_rejected(make: Callable[[], OpenAIChat], named: st
 async def test_a_reset_is_reported_by_type(server: ModelServer, chat: OpenAIChat) -> None:
     """A connection error without a message is reported by its type."""
     server.fail(Fault(reset=True))
-    assert str(await failure(chat)).endswith("cannot be reached: ReadError")
+    assert str(await failure(chat)).endswith("cannot be reached (ReadError): start it, or check OPENAI_BASE_URL")

@@ -94,7 +94,13 @@ UNCHECKED = DOUBTFUL.model_copy(update={"status": "unverified"})
             f"One file could not be read, so this report lacks its content; the part “{MADE}” gives the reason.",
         ),
         (
-            {"skipped": (SkippedFile(path="a", reason="b"),) * 2},
+            {
+                "skipped": (
+                    *(SkippedFile(path="a", reason="b"),) * 2,
+                    *(SkippedFile(path=name, reason="is empty") for name in ("notes.md", "mark.woff2")),
+                    SkippedFile(path="mark.woff2", reason="is a binary file"),
+                )
+            },
             f"2 files could not be read, so this report lacks their content; the part “{MADE}” gives the reason.",
         ),
     ],

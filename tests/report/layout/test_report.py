@@ -10,7 +10,7 @@ import pypdfium2
 import pytest
 
 from tenure.contracts.result.result import Result
-from tenure.report.layout.report import compose_report
+from tenure.report.layout.report import compose_report, compose_summary
 from tenure.report.layout.tree import ParagraphNode, PartNode, ReportTree, TextSpan
 from tenure.report.render import docx as docx_writer
 from tenure.report.render import html as html_writer
@@ -89,3 +89,12 @@ def test_a_question_that_is_the_title_is_shown_once() -> None:
 
     assert [block.style for block in same.head if isinstance(block, ParagraphNode)] == ["summary"]
     assert [block.style for block in other.head if isinstance(block, ParagraphNode)] == ["question", "summary"]
+
+
+def test_a_summary_ends_with_the_first_part() -> None:
+    """A summary has the remarks, the answer and one part, and neither references nor quotes."""
+    report, summary = compose_report(full()), compose_summary(full())
+
+    assert summary.head == report.head
+    assert [part.id for part in summary.parts] == [report.parts[0].id] == ["abstract"]
+    assert summary.blocks == report.blocks[: len(summary.blocks)]

@@ -109,7 +109,7 @@ async def test_empty_knowledge_base_ends_without_evidence(serving: Serving) -> N
         result = await (await stage.start(request)).result()
 
     assert result.status == "no_evidence"
-    assert "Corpus “kitchen”: 0 files." in result.notes
+    assert "Files of corpus “kitchen”: 0." in result.notes
 
 
 @slow

@@ -74,7 +74,7 @@ async def test_report_starts_with_the_changes(serving: Serving, tmp_path: Path) 
     assert not first.changes.since
     written = [*first.abstract_claims, *(claim for section in first.sections for claim in section.claims)]
     assert any(SOURDOUGH in claim.text for claim in written)
-    assert f"Corpus “{corpus}”: 2 files (0 new, 1 changed, 0 removed)." in second.notes
+    assert f"Files of corpus “{corpus}”: 2 (0 new, 1 changed, 0 removed)." in second.notes
     assert second.changes is not None and second.changes.since == first.id
     assert [(one.before.text, one.after.text) for one in second.changes.changed] == [(SOURDOUGH, LONGER)]
     assert second.changes.unchanged >= 1

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
+from tenure.contracts.evidence.corpora import EMPTY
 from tenure.contracts.evidence.places import DocumentPlace, is_archive
 from tenure.files.discovery import SkippedPath, discover_files
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
@@ -329,7 +330,7 @@ def _load(file: _AttachedFile, limit_bytes: int) -> bytes:
     if len(data) > limit_bytes:
         raise Unreadable(f"is larger than {limit_bytes / 1e6:g} MB")
     if not data.strip():
-        raise Unreadable("is empty")
+        raise Unreadable(EMPTY)
     return data
 
 
