@@ -23,7 +23,16 @@ def describe_ingestion(report: IngestReport) -> str:
         text += f", {others} not readable"
     if pictures:
         text += f", {pictures} {'picture' if pictures == 1 else 'pictures'} not read"
-    return f"{text}."
+    return f"{text}{describe_transcribed(report)}."
+
+
+def describe_transcribed(report: IngestReport) -> str:
+    """Return the length and the cost of transcribed recordings, after a comma; empty without any."""
+    if not report.transcribed_seconds:
+        return ""
+    cost = report.transcription_cost_usd
+    money = "" if cost is None else f" for {cost:.4f} USD"
+    return f", {report.transcribed_seconds / 60:.1f} minutes transcribed{money}"
 
 
 def describe_preferences(

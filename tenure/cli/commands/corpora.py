@@ -3,6 +3,7 @@
 from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 
+from tenure.algorithms.control.run_notes import describe_transcribed
 from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.durations import write_duration
 from tenure.cli.command import CommandHome
@@ -142,6 +143,7 @@ def _print_report(report: IngestReport) -> None:
         f"corpus {report.corpus}: {format_count(report.files, 'file')} ({report.added} new, {report.changed} changed, "
         f"{report.unchanged} unchanged, {report.removed} removed, {report.skipped_total} skipped), "
         f"{format_count(report.chunks, 'chunk')} written in {report.seconds:.1f} s"
+        f"{describe_transcribed(report)}"
     )
     for skip in report.skipped[:_MAX_SKIPS_SHOWN]:
         print_note(f"skipped {skip.path}: {skip.reason}")
