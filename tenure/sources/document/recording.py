@@ -8,7 +8,7 @@ import wave
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import BinaryIO, Final
+from typing import IO, Final
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def is_recording(path: PurePath) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def divide_recording(file: BinaryIO, size: int, suffix: str, max_bytes: int) -> tuple[RecordingPart, ...]:
+def divide_recording(file: IO[bytes], size: int, suffix: str, max_bytes: int) -> tuple[RecordingPart, ...]:
     """Return the parts of a recording, each of at most `max_bytes`.
 
     Raises:
@@ -67,7 +67,7 @@ def divide_recording(file: BinaryIO, size: int, suffix: str, max_bytes: int) -> 
         raise Unreadable(f"{advice}, and it cannot be split: save it as WAV with PCM samples ({error})") from error
 
 
-def _divide(file: BinaryIO, opened: wave.Wave_read, max_bytes: int) -> Iterator[RecordingPart]:
+def _divide(file: IO[bytes], opened: wave.Wave_read, max_bytes: int) -> Iterator[RecordingPart]:
     """Yield the parts; the file is at the first sample."""
     data = file.tell()
     channels, width, rate, frames = opened.getparams()[:4]
