@@ -33,7 +33,12 @@ from tenure.contracts.run.options import Option, get_option
 from tenure.settings import Settings, get_environment_variable
 from tenure.settings.home import CodecSettings, ConnectionSettings, HomeSettings, StackSettings
 from tenure.settings.knowledge import KnowledgeSettings, MemorySettings, TableSettings
-from tenure.settings.models import ChatModelSettings, ModelServerSettings, RetrievalModelSettings
+from tenure.settings.models import (
+    ChatModelSettings,
+    ModelServerSettings,
+    RetrievalModelSettings,
+    TranscriptionSettings,
+)
 from tenure.settings.web import FetchSettings, McpSettings, SearchSettings, WebSettings
 from tenure.settings.worker import NotifierSettings, SandboxSettings, WorkerSettings
 from tenure.sources.parsers.registry import list_formats
@@ -47,7 +52,8 @@ SCHEMA: Final = ROOT / "docs" / "result.schema.json"
 
 GROUPS: Final[tuple[type[BaseModel], ...]] = (
     *(HomeSettings, ConnectionSettings, StackSettings, CodecSettings, WorkerSettings, NotifierSettings),
-    *(ModelServerSettings, ChatModelSettings, RetrievalModelSettings, LimitFields, SandboxSettings),
+    *(ModelServerSettings, ChatModelSettings, RetrievalModelSettings, TranscriptionSettings, LimitFields),
+    SandboxSettings,
     *(KnowledgeSettings, MemorySettings, TableSettings, WebSettings, FetchSettings, SearchSettings, McpSettings),
 )
 """Groups of settings in the order of the page, which has a section for each."""

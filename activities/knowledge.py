@@ -87,9 +87,17 @@ class KnowledgeActivities:
         except (PathRefused, RootsError) as error:
             raise ApplicationError(str(error), type=PATH_REFUSED, non_retryable=True) from error
         request = request.model_copy(update={"paths": tuple(map(str, paths))})
-        with translate_errors(), HeartbeatThread(IngestProgress()) as heartbeat:
+        paid = _read_transcribed_seconds()
+
+        def add_paid(progress: IngestProgress) -> IngestProgress:
+            return progress.model_copy(update={"transcribed_seconds": paid + progress.transcribed_seconds})
+
+        with translate_errors(), HeartbeatThread(add_paid(IngestProgress())) as heartbeat:
             try:
-                return self._knowledge.corpora.ingest(request, heartbeat.update, activity.is_cancelled)
+                report = self._knowledge.corpora.ingest(
+                    request, lambda progress: heartbeat.update(add_paid(progress)), activity.is_cancelled
+                )
+                return report.model_copy(update={"transcribed_seconds": paid + report.transcribed_seconds})
             except FileNotFoundError as error:
                 raise ApplicationError(str(error), type=PATH_MISSING, non_retryable=True) from error
 
@@ -312,6 +320,12 @@ class KnowledgeActivities:
         """Delete memories."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.memories.forget(request)
+
+
+def _read_transcribed_seconds() -> float:
+    """Return the length of the recordings that earlier attempts of this ingestion have paid for."""
+    details = activity.info().heartbeat_details
+    return IngestProgress.model_validate(details[0]).transcribed_seconds if details else 0.0
 
 
 def _build_reply(outcomes: Sequence[SearchReply | Exception]) -> SearchBatchReply:

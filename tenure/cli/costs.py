@@ -4,6 +4,7 @@ from tenure.algorithms.control.budget import compute_cost
 from tenure.algorithms.text.counts import format_count
 from tenure.contracts.run.limits import EFFORT_COSTS, EffortCost
 from tenure.contracts.run.run import RunLimits, Usage
+from tenure.settings.models import TranscriptionSettings
 
 
 def describe_estimate(limits: RunLimits) -> str:
@@ -15,6 +16,17 @@ def describe_estimate(limits: RunLimits) -> str:
         return f"effort {limits.effort}: typically {_describe_cost(cost, limits)}; at most {maximum}"
     typical = "; ".join(f"{effort} {_describe_cost(cost, limits)}" for effort, cost in EFFORT_COSTS.items())
     return f"the question decides the effort, typically: {typical}" + (f"; at most {bounds}" if bounds else "")
+
+
+def describe_transcription(settings: TranscriptionSettings) -> str:
+    """Return the price of recordings among the documents, whose length is known only when they are transcribed."""
+    if not settings.transcription_model or settings.transcription_price is None:
+        return ""
+    most = settings.transcription_max_minutes * settings.transcription_price
+    return (
+        f"new recordings among the documents: {settings.transcription_price:g} USD a minute, at most {most:.2f} USD "
+        "for an ingestion (TENURE_TRANSCRIPTION_MAX_MINUTES)"
+    )
 
 
 def describe_cost(usage: Usage) -> str:

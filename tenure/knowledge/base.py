@@ -11,7 +11,9 @@ from tenure.knowledge.corpora import Corpora
 from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, EmbeddingCache
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.graph.related import KnowledgeGraph
+from tenure.knowledge.ingestion.corpus_writer import build_recipe
 from tenure.knowledge.ingestion.results import StoredResults
+from tenure.knowledge.ingestion.transcription import Transcription
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.memory.memories import Memories
 from tenure.knowledge.pages.cache import PageCache
@@ -26,6 +28,7 @@ from tenure.knowledge.store.store import Store
 from tenure.knowledge.tables.queries import TableQueries
 from tenure.models.embedding import EmbeddingModel
 from tenure.models.reranking import RerankModel
+from tenure.models.transcription import TranscriptionModel
 from tenure.settings.knowledge import KnowledgeSettings
 
 _DEFAULTS: Final = KnowledgeSettings(cold_start_chunks=100_000)
@@ -43,13 +46,15 @@ class KnowledgeBase:
         *,
         metrics: SearchMetrics | None = None,
         rerank_model: RerankModel | None = None,
+        transcription_model: TranscriptionModel | None = None,
         answer_cipher: AnswerCipher | None = None,
         readable_files: Callable[[Iterable[str], str], Collection[str]] | None = None,
     ) -> None:
         """Connect to a folder or object store; create the folder if it does not exist.
 
-        The location in `settings` is not used. `rerank_model` scores candidates of searches that ask for it, and
-        `readable_files` selects the files that queries over tables may open for an owner.
+        The location in `settings` is not used. `rerank_model` scores candidates of searches that ask for it,
+        `transcription_model` reads recordings, and `readable_files` selects the files that queries over tables may open
+        for an owner.
         """
         self._store = store = Store(uri, settings.vector_index)
         self._metrics = metrics
@@ -57,7 +62,15 @@ class KnowledgeBase:
         chunks = ChunkVectors(store, embedding, cache)
         self.encoder = CachedSentenceEncoder(embedding)
         encode = self.encoder.encode
-        self.corpora = Corpora(store, embedding, cache, settings, metrics)
+        self.answers = AnswerCache(store, timedelta(days=settings.answer_cache_days), answer_cipher)
+
+        def transcribe(corpus: str) -> Transcription | None:
+            if transcription_model is None:
+                return None
+            recipe = build_recipe(embedding, settings.chunk_tokens)
+            return Transcription(transcription_model, self.answers, corpus, settings, recipe)
+
+        self.corpora = Corpora(store, embedding, cache, settings, metrics, transcribe)
         self.retrieval = Retrieval(store, embedding, chunks, encode, Reranker(embedding, rerank_model), metrics)
         self.graph = KnowledgeGraph(store, embedding.dimensions)
         self.results = StoredResults(store, embedding, cache, encode, settings.chunk_tokens)
@@ -66,7 +79,6 @@ class KnowledgeBase:
         self.memories = Memories(store, embedding, encode, settings.memory_policy)
         self.pages = PageCache(store)
         self.runs = ArchivedRuns(store)
-        self.answers = AnswerCache(store, timedelta(days=settings.answer_cache_days), answer_cipher)
         self.code = CodeIndex(store)
         self.patches = StoredPatches(store, answer_cipher)
         self.maintenance = Maintenance(store, settings)

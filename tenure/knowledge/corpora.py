@@ -19,12 +19,14 @@ from tenure.contracts.evidence.recognition import PagePlace, SheetPlace
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebReport, WebScope
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.pictures import parse_picture_uri
+from tenure.knowledge.answers import delete_answers
 from tenure.knowledge.embeddings.backfill import EmbeddingBackfill
 from tenure.knowledge.embeddings.background import BackgroundModel
 from tenure.knowledge.embeddings.cache import EmbeddingCache
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
 from tenure.knowledge.ingestion.ingest import Ingestion
 from tenure.knowledge.ingestion.readers import ReaderPool
+from tenure.knowledge.ingestion.transcription import Transcription, get_answer_run
 from tenure.knowledge.ingestion.web_pages import WebPageIngestion
 from tenure.knowledge.memory.memories import forget_sources
 from tenure.knowledge.pages import readings
@@ -54,7 +56,10 @@ class Corpora:
         cache: EmbeddingCache,
         settings: KnowledgeSettings,
         metrics: SearchMetrics | None = None,
+        transcribe: Callable[[str], Transcription | None] = lambda corpus: None,
     ) -> None:
+        """Transcribe the recordings of a corpus with what `transcribe` returns."""
+        self._transcribe = transcribe
         self._store, self._model, self._cache, self._metrics = store, model, cache, metrics
         self._settings = settings
         self._page_readers = ReaderPool(build_recipe(model, settings.chunk_tokens), PAGE_READERS)
@@ -76,7 +81,10 @@ class Corpora:
             EmbeddingModelMismatch: documents outside the paths were embedded with another model.
             WorkCancelled: `cancelled` returned True.
         """
-        return Ingestion(self._store, self._model, self._cache, self._settings, request, report, cancelled).run()
+        return Ingestion(
+            *(self._store, self._model, self._cache, self._settings, request, report, cancelled),
+            self._transcribe(request.corpus),
+        ).run()
 
     def embed(
         self,
@@ -177,6 +185,7 @@ class Corpora:
     def drop(self, corpus: str) -> bool:
         """Delete a corpus and the memories that only it supports; return False if there is no such corpus."""
         forget_sources(self._store, catalogue.list_source_ids(self._store, corpus))
+        delete_answers(self._store, get_answer_run(corpus))
         return catalogue.drop_corpus(self._store, corpus)
 
     def load_stats(self) -> tuple[CorpusStats, ...]:

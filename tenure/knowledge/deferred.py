@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from tenure.models.factory import create_embedding_model, create_rerank_model
+from tenure.models.factory import create_embedding_model, create_rerank_model, create_transcription_model
 from tenure.settings.knowledge import KnowledgeSettings
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def prepare_knowledge(
             settings,
             metrics=SearchMetrics(settings.owner_home / "searches.db", observer),
             rerank_model=create_rerank_model(settings),
+            transcription_model=create_transcription_model(settings),
             answer_cipher=cipher,
             readable_files=readable_files,
         )

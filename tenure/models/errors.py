@@ -25,10 +25,14 @@ class ModelError(Exception):
 class TransportError(ModelError):
     """The server was not reached, was busy, or failed; the same call may succeed later."""
 
-    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, status: int | None = None, retry_after: float | None = None, is_timeout: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
         """HTTP status; None if no response arrived."""
+        self.is_timeout = is_timeout
+        """Whether the server was reached and did not answer in time."""
         self.retry_after = retry_after
         """Seconds that the server asked to wait; None if it did not."""
 

@@ -1,4 +1,4 @@
-"""Create the chat, embedding and rerank models that the settings describe.
+"""Create the models that the settings describe: for chats, embeddings, reranking and transcription.
 
 Nothing is loaded or contacted before the first use of a model. The client library takes more than a second of processor
 time to import, so it is imported only if a model needs it.
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tenure.models.embedding import EmbeddingModel
 from tenure.models.reranking import RerankModel
-from tenure.settings.models import ChatModelSettings, RetrievalModelSettings
+from tenure.models.transcription import TranscriptionModel
+from tenure.settings.models import ChatModelSettings, RetrievalModelSettings, TranscriptionSettings
 
 if TYPE_CHECKING:
     from tenure.models.openai.backend import OpenAIBackend
@@ -49,3 +50,12 @@ def create_rerank_model(settings: RetrievalModelSettings) -> RerankModel | None:
     from tenure.models.openai.reranking import OpenAIReranker
 
     return OpenAIReranker.from_settings(settings)
+
+
+def create_transcription_model(settings: TranscriptionSettings) -> TranscriptionModel | None:
+    """Return the configured transcription model, or None if none is configured."""
+    if not settings.transcription_model:
+        return None
+    from tenure.models.openai.transcription import OpenAITranscription
+
+    return OpenAITranscription.from_settings(settings)

@@ -7,9 +7,11 @@ command.
 import asyncio
 import base64
 import io
+import math
 import secrets
 import sys
 import time
+import wave
 from collections.abc import Iterator, Sequence
 
 import httpx
@@ -20,12 +22,22 @@ from tenure.contracts.messages import Message
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
 from tenure.models.chat import ChatRequest, ModelCall
 from tenure.models.errors import CUT_OFF, NO_IMAGES, EmbeddingError, ModelError, TransportError, UnusableAnswer
-from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
+from tenure.models.factory import (
+    create_chat_model,
+    create_embedding_model,
+    create_rerank_model,
+    create_transcription_model,
+)
 from tenure.models.openai.backend import OpenAIBackend
 from tenure.models.openai.endpoint import NO_KEY, validate_base_url, validate_key
 from tenure.models.routes import ModelRoute, ModelRoutes
 from tenure.settings import Settings, get_environment_variable
-from tenure.settings.models import ChatModelSettings, ModelServerSettings, RetrievalModelSettings
+from tenure.settings.models import (
+    ChatModelSettings,
+    ModelServerSettings,
+    RetrievalModelSettings,
+    TranscriptionSettings,
+)
 
 ROLE = "doctor"
 """Name of the asking role; no setting concerns it alone, so that its tier's model answers."""
@@ -116,6 +128,32 @@ def probe_rerank_model(settings: RetrievalModelSettings) -> list[ModelProbe]:
     except (ModelError, ValueError) as error:
         return [probe.model_copy(update={"problem": str(error)})]
     return [probe.model_copy(update={"answered": True, "seconds": time.perf_counter() - started})]
+
+
+def probe_transcription_model(settings: TranscriptionSettings) -> list[ModelProbe]:
+    """Transcribe a second of a tone, if a model is configured."""
+    probe = ModelProbe(model=settings.transcription_model, setting=get_environment_variable("transcription_model"))
+    timeout = min(settings.transcription_timeout, PROBE_TIMEOUT_SECONDS)
+    started = time.perf_counter()
+    try:
+        model = create_transcription_model(settings.model_copy(update={"transcription_timeout": timeout}))
+        if model is None:
+            return []
+        model.transcribe(_record_tone(), ".wav")
+    except (ModelError, ValueError) as error:
+        return [probe.model_copy(update={"problem": str(error)})]
+    return [probe.model_copy(update={"answered": True, "seconds": time.perf_counter() - started})]
+
+
+def _record_tone() -> bytes:
+    """Return a second of a tone of 440 Hz as a WAV file, in the sampling rate of speech models."""
+    rate = 16_000
+    samples = (round(8000 * math.sin(2 * math.pi * 440 * n / rate)) for n in range(rate))
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as recording:
+        recording.setparams((1, 2, rate, rate, "NONE", ""))
+        recording.writeframes(b"".join(sample.to_bytes(2, "little", signed=True) for sample in samples))
+    return buffer.getvalue()
 
 
 def _iterate_routes(settings: ChatModelSettings) -> Iterator[ModelRoute]:
@@ -231,15 +269,17 @@ async def _fetch_model_list(settings: ModelServerSettings) -> list[_ListedModel]
 
 
 def main(kind: str) -> None:
-    """Print the results of all probes of a kind of model: `chat`, `embedding` or `rerank`."""
+    """Print the results of all probes of a kind of model: `chat`, `embedding`, `rerank` or `transcription`."""
     settings = Settings()
     match kind:
         case "chat":
             output = TypeAdapter(list[ChatProbe]).dump_json(asyncio.run(probe_chat_models(settings)))
         case "embedding":
             output = TypeAdapter(list[EmbeddingProbe]).dump_json([probe_embedding_model(settings)])
-        case _:
+        case "rerank":
             output = TypeAdapter(list[ModelProbe]).dump_json(probe_rerank_model(settings))
+        case _:
+            output = TypeAdapter(list[ModelProbe]).dump_json(probe_transcription_model(settings))
     sys.stdout.buffer.write(output)
 
 

@@ -22,7 +22,7 @@ from tenure.contracts.run.limit_fields import LimitFields
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings.home import CodecSettings, StackSettings
 from tenure.settings.knowledge import KnowledgeSettings, MemorySettings
-from tenure.settings.models import ChatModelSettings, RetrievalModelSettings, RoleSettings
+from tenure.settings.models import ChatModelSettings, RetrievalModelSettings, RoleSettings, TranscriptionSettings
 from tenure.settings.web import McpServer, SearchSettings, WebSettings
 from tenure.settings.worker import NotifierSettings, SandboxSettings, WorkerSettings
 
@@ -47,7 +47,14 @@ class _ProviderVariables(PydanticBaseSettingsSource):
 
 
 class ClientSettings(
-    LimitFields, StackSettings, ChatModelSettings, RetrievalModelSettings, MemorySettings, WebSettings, NotifierSettings
+    LimitFields,
+    StackSettings,
+    ChatModelSettings,
+    RetrievalModelSettings,
+    TranscriptionSettings,
+    MemorySettings,
+    WebSettings,
+    NotifierSettings,
 ):
     """Settings that a client reads to plan runs and to follow them."""
 

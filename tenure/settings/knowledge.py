@@ -7,7 +7,7 @@ from pydantic import Field, SecretStr
 from tenure.contracts.evidence.corpora import VectorIndex
 from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.settings.group import IdentifierName, SettingsGroup
-from tenure.settings.models import RetrievalModelSettings
+from tenure.settings.models import RetrievalModelSettings, TranscriptionSettings
 
 
 class MemorySettings(SettingsGroup):
@@ -56,7 +56,7 @@ class TableSettings(SettingsGroup):
     """URLs of PostgreSQL databases that may be queried, by name; a read-only user is sufficient."""
 
 
-class KnowledgeSettings(RetrievalModelSettings, MemorySettings, TableSettings):
+class KnowledgeSettings(RetrievalModelSettings, TranscriptionSettings, MemorySettings, TableSettings):
     """Documents, caches and maintenance.
 
     The worker reads these settings when it starts. After a change of the length of chunks, all files of a corpus

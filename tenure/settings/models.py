@@ -101,6 +101,29 @@ class ChatModelSettings(ModelServerSettings, HomeSettings):
         return frozenset(name for name, role in self.roles.items() if role.model == OFFLINE)
 
 
+class TranscriptionSettings(ModelServerSettings):
+    """Transcription of sound and video.
+
+    Recordings among the documents are sent to an OpenAI-compatible server that transcribes speech with times. Without
+    a model they are not read.
+    """
+
+    transcription_model: str = ""
+    """Model that transcribes recordings with times, such as `whisper-1`; empty for none."""
+    transcription_base_url: str | None = None
+    """Base URL of its server, without `/audio/transcriptions`; empty for `OPENAI_BASE_URL`."""
+    transcription_api_key: SecretStr | None = None
+    """API key of this server, if required; without a URL of its own, `OPENAI_API_KEY` is used."""
+    transcription_timeout: float = Field(default=900.0, gt=0, le=MAX_MODEL_TIMEOUT_SECONDS)
+    """Seconds after which the transcription of a file, or of a part of it, is cancelled."""
+    transcription_max_megabytes: float = Field(default=25.0, gt=0, le=2000)
+    """Size of a file that the server accepts, in megabytes; larger WAV files are split at pauses."""
+    transcription_max_minutes: float = Field(default=600.0, gt=0)
+    """Minutes of recordings that one ingestion sends; the recordings after that are skipped with a note."""
+    transcription_price: float | None = Field(default=None, ge=0)
+    """Price of a minute in US dollars, for the cost of a run; empty if it is unknown."""
+
+
 class RetrievalModelSettings(ModelServerSettings, HomeSettings):
     """Embedding model and rerank server."""
 

@@ -182,6 +182,25 @@ def test_ingestion_reports_its_progress() -> None:
     assert beats == [(IngestProgress(stage="done", files_total=2),)]
 
 
+def test_earlier_attempts_are_counted() -> None:
+    """An attempt adds the recordings that earlier ones have paid for to its progress and to its report."""
+    beats: list[tuple[Any, ...]] = []
+
+    class Transcribing(MemoryKnowledge):
+        def ingest(self, request: IngestRequest, report: Any, cancelled: Any) -> IngestReport:
+            report(IngestProgress(transcribed_seconds=30))
+            return IngestReport(corpus=request.corpus, transcribed_seconds=30)
+
+    environment = ActivityEnvironment()
+    environment.info = dataclasses.replace(
+        environment.info, heartbeat_details=[IngestProgress(transcribed_seconds=90).model_dump()]
+    )
+    environment.on_heartbeat = lambda *details: beats.append(details)
+    report: IngestReport = environment.run(on(Transcribing({})).ingest_corpus, INGEST)
+
+    assert report.transcribed_seconds == beats[0][0].transcribed_seconds == 120
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "{docs}/../secret", "{docs}/out", "docs", "{docs}base", "{docs}/\0"])
 def test_paths_outside_the_document_roots_are_refused(tmp_path: Path, path: str) -> None:
     """A path that leaves the roots fails the ingestion permanently, in one line that says how to allow it."""

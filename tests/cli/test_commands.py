@@ -413,7 +413,7 @@ def test_doctor_asks_the_search_providers_that_are_set_up(tmp_path: Path) -> Non
 
 @exhaustive
 def test_doctor_tries_every_model(tmp_path: Path) -> None:
-    """Each chat model, the embedding model and the rerank model are probed; the results are a line and JSON fields."""
+    """Each chat model, and each other model are probed; the results are a line and JSON fields."""
     with ModelServer(models={"large": 32_000, "small": None}, dimensions=48, json_schema=False) as model:
         extra = model.environment | {
             "TENURE_MODEL": "large",
@@ -421,9 +421,11 @@ def test_doctor_tries_every_model(tmp_path: Path) -> None:
             "TENURE_EMBEDDING_MODEL": "e",
             "TENURE_RERANK_MODEL": "r",
             "TENURE_RERANK_BASE_URL": model.base_url,
+            "TENURE_TRANSCRIPTION_MODEL": "w",
+            "TENURE_TRANSCRIPTION_BASE_URL": model.base_url,
         }
         found = json.loads(no_stack(tmp_path / "home")("doctor", "--json", extra=extra).stdout)
-        model.fail(*[Fault(401)] * 4)
+        model.fail(*[Fault(401)] * 5)
         refused = no_stack(tmp_path / "home")("doctor", extra=extra)
 
     large, small = (check for check in found if check["name"] == "chat model")
@@ -438,6 +440,8 @@ def test_doctor_tries_every_model(tmp_path: Path) -> None:
     assert (embedding["model"], embedding["dimensions"]) == ("e", 48)
     (rerank,) = (check for check in found if check["name"] == "rerank model")
     assert (rerank["model"], rerank["level"], rerank["setting"]) == ("r", "ok", "TENURE_RERANK_MODEL")
+    (transcription,) = (check for check in found if check["name"] == "transcription model")
+    assert (transcription["model"], transcription["level"]) == ("w", "ok")
     assert refused.returncode == 4
     assert refused.stdout.count("a key is needed: set OPENAI_API_KEY") == 3
     assert "a key is needed: set TENURE_RERANK_API_KEY" in " ".join(refused.stdout.split())

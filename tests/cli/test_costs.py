@@ -1,9 +1,10 @@
 """Tests of what the command line says about the cost of a run."""
 
-from tenure.cli.costs import describe_cost, describe_estimate
+from tenure.cli.costs import describe_cost, describe_estimate, describe_transcription
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits, Usage
+from tenure.settings.models import TranscriptionSettings
 
 
 def test_the_estimate_of_an_effort_has_both_bounds() -> None:
@@ -45,3 +46,15 @@ def test_the_total_names_the_chain_of_calls() -> None:
 
     assert describe_cost(usage) == "it took 21 model calls, 9 of them one after the other, and 60,000 + 4,000 tokens"
     assert describe_cost(usage.model_copy(update={"cost_usd": 0.25})).endswith(" tokens, 0.2500 USD")
+
+
+def test_the_price_of_recordings_is_told_if_it_is_known() -> None:
+    """The line has the price of a minute and the most that one ingestion may cost."""
+    settings = TranscriptionSettings(transcription_model="w", transcription_price=0.006, transcription_max_minutes=100)
+
+    assert describe_transcription(settings) == (
+        "new recordings among the documents: 0.006 USD a minute, at most 0.60 USD for an ingestion "
+        "(TENURE_TRANSCRIPTION_MAX_MINUTES)"
+    )
+    assert describe_transcription(settings.model_copy(update={"transcription_price": None})) == ""
+    assert describe_transcription(settings.model_copy(update={"transcription_model": ""})) == ""

@@ -40,7 +40,9 @@ class Request:
 
 
 def read_format(request: Json) -> Json:
-    """Return the requested format; empty for none."""
+    """Return the requested format; empty for none, and for that of a transcript."""
+    if isinstance(request.get("response_format"), str):
+        return {}
     return request.get("response_format") or (request.get("text") or {}).get("format") or {}
 
 

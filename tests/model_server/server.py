@@ -31,6 +31,7 @@ from tests.model_server.request import (
     truncate_answer,
 )
 from tests.model_server.streaming import build_chunks, format_events
+from tests.model_server.transcripts import build_transcript
 from tests.model_server.wire import ClientConnection, ClientDisconnected, ModelHttpServer, WireReply
 from tests.support.report_answers import build_text, render_fields
 from tests.support.schema_instance import MARKER, Json, instance, nonsense
@@ -118,6 +119,8 @@ class ModelServer:
         """Seed of valid answers without meaning; None for plain ones."""
         self.recording = recording
         """Recorded answers for roles without a script; None for none."""
+        self.transcripts: dict[str, Callable[[bytes], Json]] = {"verbose_json": build_transcript}
+        """Transcripts of recordings by the format that is requested; other formats are refused."""
         self.requests: list[Request] = []
         """All POST requests, including failed ones."""
         self.fetches: list[Request] = []
@@ -346,6 +349,8 @@ class ModelServer:
             return self._embed(request, fault)
         if request.route.endswith("/rerank"):
             return self._rerank(request, fault)
+        if request.route.endswith("/audio/transcriptions"):
+            return self._transcribe(request, fault)
         if request.route.endswith("/models"):
             return _send(self._models(), fault)
         if "/responses" in request.route and self.responses_api:
@@ -373,6 +378,17 @@ class ModelServer:
         if fault.change:
             fault.change(made)
         return _send(made, fault)
+
+    def _transcribe(self, request: Request, fault: Fault) -> WireReply:
+        wanted, (_, recording) = request.json["response_format"], request.json["file"]
+        if wanted not in self.transcripts:
+            return WireReply(
+                400, _error(f"response_format '{wanted}' is not compatible with model", "unsupported_value")
+            )
+        made = dict(self.transcripts[wanted](recording))
+        if fault.change:
+            fault.change(made)
+        return _send(made, fault, self._record(BilledRequest("", request.json["model"], 0, 0, request), made))
 
     def _serve_response(self, request: Request, fault: Fault) -> WireReply:
         if request.route.endswith("/responses"):

@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from email.parser import BytesParser
+from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
@@ -190,7 +192,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def do_POST(self) -> None:
-        self._answer(json.loads(self.rfile.read(int(self.headers.get("content-length", "0"))) or "{}"))
+        body = self.rfile.read(int(self.headers.get("content-length", "0")))
+        kind = self.headers.get("content-type", "")
+        self._answer(_parse_form(kind, body) if kind.startswith("multipart/") else json.loads(body or "{}"))
 
     def do_GET(self) -> None:
         self._answer({})
@@ -214,3 +218,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep the test's output clean."""
+
+
+def _parse_form(kind: str, body: bytes) -> Json:
+    """Return the fields of a form; a file is a pair of its name and its bytes."""
+    form = BytesParser(policy=HTTP).parsebytes(b"content-type: " + kind.encode() + b"\r\n\r\n" + body)
+    parts = {part.get_param("name", header="content-disposition"): part for part in form.iter_parts()}
+    return {
+        str(name): (part.get_filename(), content) if part.get_filename() else content.decode()
+        for name, part in parts.items()
+        if isinstance(content := part.get_payload(decode=True), bytes)
+    }

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import wave
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ import pytest
 from PIL import Image
 from pydantic import SecretStr
 
-from tenure.models.probe import MAX_OUTPUT_TOKENS, ROLE, probe_chat_models, probe_embedding_model, probe_rerank_model
+from tenure.models.probe import (
+    MAX_OUTPUT_TOKENS,
+    ROLE,
+    probe_chat_models,
+    probe_embedding_model,
+    probe_rerank_model,
+    probe_transcription_model,
+)
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
 from tests.model_server.request import list_images
@@ -179,3 +187,20 @@ def test_the_module_prints_json(kind: str) -> None:
         )
 
     assert [trial["model"] for trial in json.loads(done.stdout)] == ["m"]
+
+
+def test_a_configured_transcription_model_is_probed() -> None:
+    """It gets a second of sound as a WAV file; a rejection is reported as the problem."""
+    with ModelServer() as server:
+        settings = configured(server, transcription_model="w", transcription_base_url=server.base_url)
+        (found,) = probe_transcription_model(settings)
+        name, recording = server.requests[0].json["file"]
+        server.fail(Fault(401))
+        (refused,) = probe_transcription_model(settings)
+
+        assert probe_transcription_model(configured(server)) == []
+
+    with wave.open(io.BytesIO(recording)) as opened:
+        assert (name, opened.getnframes() / opened.getframerate()) == ("recording.wav", 1.0)
+    assert (found.model, found.answered, found.problem) == ("w", True, "")
+    assert "TENURE_TRANSCRIPTION_API_KEY" in refused.problem

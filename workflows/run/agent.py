@@ -42,7 +42,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.run_notes import describe_ingestion, describe_shortcomings, format_line
     from tenure.algorithms.control.steering import RunSituation, apply_bounds
     from tenure.algorithms.control.transitions import AgentState, choose_next_node
-    from tenure.algorithms.control.usage import sum_run_usage
+    from tenure.algorithms.control.usage import add_transcription, sum_run_usage
     from tenure.algorithms.research.research_state import build_topic_progress
     from tenure.algorithms.retrieval.query_type import choose_query_type
     from tenure.algorithms.writing.manuscript import add_new_passages
@@ -197,6 +197,7 @@ class AgentWorkflow(InteractiveRun):
             )
             self.skipped.extend(report.skipped)
             self.notes += describe_ingestion(report)
+            self.clients.record.usage = add_transcription(self.clients.record.usage, report)
             reports.append(report)
         if not self.is_finishing:
             await embed_for_question(

@@ -35,6 +35,8 @@ CAPTION = re.compile(
 _PROMPT = ">>>"
 # "}", "end", "else:": they continue the definition before them.
 CLOSING = re.compile(r"\s*(?:[)\]}>]|end\b|fi\b|done\b|esac\b|else\b|elif\b|except\b|finally\b|catch\b)")
+_MAX_ALTERNATING = 100
+"""Blocks of tables and captions in turn that are read for the place of the captions."""
 
 
 class TextBlock(NamedTuple):
@@ -99,12 +101,27 @@ def split_section(section: Section, splitter: Splitter) -> Iterator[Piece]:
 
 
 def find_caption(blocks: Sequence[TextBlock], start: int, text: str) -> str:
-    """Return the caption above the table at an offset, or above the table around it; empty without one."""
+    """Return the caption above or below the table at an offset, or around it; empty without one.
+
+    Between two tables, it belongs to the one below if the first of such tables has a caption above it.
+    """
     number = bisect_right(blocks, start, key=lambda block: block.lines[0].start) - 1
-    if number >= 0 and blocks[number].kind == "table":
-        number -= 1
-    line = blocks[number].lines[0] if number >= 0 else None
+    if number < 0 or blocks[number].kind != "table":
+        return ""
+    first = number
+    while number - first < _MAX_ALTERNATING and _read_caption(blocks, first - 1, text) and _is_table(blocks, first - 2):
+        first -= 2
+    above = _read_caption(blocks, first - 1, text) and _read_caption(blocks, number - 1, text)
+    return above or _read_caption(blocks, number + 1, text)
+
+
+def _read_caption(blocks: Sequence[TextBlock], number: int, text: str) -> str:
+    line = blocks[number].lines[0] if 0 <= number < len(blocks) else None
     return text[line.start : line.end] if line and CAPTION.match(text, *line) else ""
+
+
+def _is_table(blocks: Sequence[TextBlock], number: int) -> bool:
+    return number >= 0 and blocks[number].kind == "table"
 
 
 def list_column_names(tables: Sequence[Sequence[TextLine]], start: int, text: str) -> str:

@@ -10,6 +10,8 @@ from tenure.algorithms.control.note_messages import (
     MISSING_VECTORS,
     NOT_TRANSLATED,
     TEXTLESS_FILES,
+    TRANSCRIBED,
+    TRANSCRIBED_AT_A_PRICE,
     UNREAD_PICTURES,
     UNREADABLE_FILES,
     UNUSED_PREFERENCES,
@@ -38,7 +40,18 @@ def describe_ingestion(report: IngestReport) -> tuple[str, ...]:
     return (
         message.format(corpus=report.corpus, files=report.files, **counts),
         *(note.format(corpus=report.corpus, number=number) for note, number in unread.items() if number),
+        *describe_transcription(report),
     )
+
+
+def describe_transcription(report: IngestReport) -> tuple[str, ...]:
+    """Return the length and the cost of transcribed recordings; nothing without any."""
+    if not report.transcribed_seconds:
+        return ()
+    minutes, cost = f"{report.transcribed_seconds / 60:.1f}", report.transcription_cost_usd
+    if cost is None:
+        return (TRANSCRIBED.format(corpus=report.corpus, minutes=minutes),)
+    return (TRANSCRIBED_AT_A_PRICE.format(corpus=report.corpus, minutes=minutes, cost=f"{cost:.4f}"),)
 
 
 def describe_preferences(

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from tenure.contracts.evidence.corpora import IngestReport
 from tenure.contracts.evidence.passages import SearchReply
 from tenure.contracts.run.role_calls import RoleReply, SavedUsage
 from tenure.contracts.run.run import RoleUsage, Usage, WorkflowUsage
@@ -70,6 +71,12 @@ def add_search(usage: AnyUsage, reply: SearchReply | None = None) -> AnyUsage:
             "untranslated": _join(usage.untranslated, found.foreign_languages),
         }
     )
+
+
+def add_transcription(usage: AnyUsage, report: IngestReport) -> AnyUsage:
+    """Return the usage plus the cost of transcribed recordings, if their price is known."""
+    cost = report.transcription_cost_usd
+    return usage.model_copy(update={"cost_usd": (usage.cost_usd or 0.0) + cost}) if cost else usage
 
 
 def merge_usage(accounts: Iterable[Usage]) -> Usage:

@@ -55,14 +55,20 @@ def split_pieces(passage: Passage) -> tuple[ExcerptPiece, ...]:
 def describe_rows(passage: Passage, pieces: Sequence[ExcerptPiece]) -> dict[int, str]:
     """Return for the numbers of the rows below a header what they say: caption, names of the columns, and cells.
 
-    "| Hill | 82 |" alone concerns no question; "Honey of the year: Station Hill, kg 82" does.
+    "| Hill | 82 |" alone concerns no question; "Honey of the year: Station Hill, kg 82" does. A caption is above or
+    below its table.
     """
     described: dict[int, str] = {}
-    caption, columns, block = "", passage.columns.split(", ") if passage.columns else [], 0
+    opening, caption, columns, block = "", "", passage.columns.split(", ") if passage.columns else [], 0
     for number, piece in enumerate(pieces):
         if piece.part != "row":
-            caption, block = piece.text if CAPTION.match(piece.text) else "", 0
+            if piece.part != "sentence":  # the caption of a table above is not that of one below
+                opening = piece.text if CAPTION.match(piece.text) and piece.text != caption else ""
+            block = 0
             continue
+        if not block:
+            below = next((later for later in pieces[number:] if later.part != "row"), piece)
+            caption = opening or (below.text if CAPTION.match(below.text) else "")
         cells = piece.text.removeprefix("| ").removesuffix(" |").split(" | ")
         if piece.block != block and (number or not passage.columns):
             columns = cells

@@ -3,6 +3,7 @@
 from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 
+from tenure.algorithms.control.run_notes import describe_transcription
 from tenure.algorithms.text.counts import format_count
 from tenure.algorithms.text.durations import write_duration
 from tenure.cli.command import CommandHome
@@ -143,6 +144,8 @@ def _print_report(report: IngestReport) -> None:
         f"{report.unchanged} unchanged, {report.removed} removed, {report.skipped_total} skipped), "
         f"{format_count(report.chunks, 'chunk')} written in {report.seconds:.1f} s"
     )
+    for note in describe_transcription(report):
+        print_note(note)
     for skip in report.skipped[:_MAX_SKIPS_SHOWN]:
         print_note(f"skipped {skip.path}: {skip.reason}")
     if report.skipped_total > _MAX_SKIPS_SHOWN:

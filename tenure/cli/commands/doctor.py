@@ -78,7 +78,7 @@ class Check:
 
 def doctor(settings: Settings, output: Output) -> int:
     """Run `doctor`; exit code 4 if a check failed."""
-    models = (*check_rerank(settings), *check_models(settings))
+    models = (*check_rerank(settings), *check_transcription(settings), *check_models(settings))
     others = (*models, check_prices(settings), *check_search(settings))
     checks = [*(check(settings) for check in _CHECKS), *check_owners(settings), *others]
     if not output.print_json([check.json for check in checks]):
@@ -231,14 +231,26 @@ def check_sandbox(settings: HomeSettings) -> Check:
 
 def check_rerank(settings: Settings) -> list[Check]:
     """Check the rerank model, if one is configured, with a sentence."""
-    if not settings.rerank_model:
-        return []
+    return [_check_endpoint("rerank", settings.rerank_model, settings)] if settings.rerank_model else []
+
+
+def check_transcription(settings: Settings) -> list[Check]:
+    """Check the transcription model with a second of sound."""
+    if settings.transcription_model:
+        return [_check_endpoint("transcription", settings.transcription_model, settings)]
+    advice = "none configured: sound and video are not read (TENURE_TRANSCRIPTION_MODEL)"
+    return [Check("transcription model", "ok", advice)]
+
+
+def _check_endpoint(kind: str, model: str, settings: Settings) -> Check:
+    """Return the finding for a model with an endpoint of its own."""
     try:
-        (tried,) = _probe("rerank", ModelProbe, settings)
+        (tried,) = _probe(kind, ModelProbe, settings)
     except _ProbeFailed as error:
-        return [Check("rerank model", "fail", f"{settings.rerank_model}: {error}")]
+        return Check(f"{kind} model", "fail", f"{model}: {error}")
     result = tried.problem or f"answered in {tried.seconds:.1f} s"
-    return [Check("rerank model", "fail" if tried.problem else "ok", f"{tried.model}: {result}", _list_figures(tried))]
+    level: Level = "fail" if tried.problem else "ok"
+    return Check(f"{kind} model", level, f"{tried.model}: {result}", _list_figures(tried))
 
 
 def check_search(settings: Settings) -> list[Check]:

@@ -80,6 +80,8 @@ class IngestProgress(Contract):
     """Number of vectors computed so far for chunks that were stored without one."""
     to_embed: int = 0
     """Total number of vectors to compute."""
+    transcribed_seconds: float = 0.0
+    """Length of the recordings that a server has transcribed so far."""
 
 
 class IngestReport(Contract):
@@ -106,6 +108,15 @@ class IngestReport(Contract):
     """Files that were not read, at most 200; `skipped_total` counts all of them."""
     skipped_total: int = 0
     """Number of files that were not read."""
+    transcribed_seconds: float = 0.0
+    """Length of the recordings that a server has transcribed, without those from the cache."""
+    transcription_price: float | None = None
+    """Price of a minute of them in US dollars; None if it is unknown."""
+
+    @property
+    def transcription_cost_usd(self) -> float | None:
+        """Cost of these recordings in US dollars; None if the price is unknown."""
+        return None if self.transcription_price is None else self.transcribed_seconds / 60 * self.transcription_price
 
 
 class QuestionEmbedRequest(Contract):

@@ -4,6 +4,8 @@ Reader processes parse ahead while this process writes. Rows are written in batc
 The row of a source names its recipe only when all its chunks are stored, so the next ingestion repeats whatever an
 interruption left unfinished, with the same ids.
 
+Recordings come last, since a server has to transcribe them.
+
 The corpus is searchable as soon as all files are read: by BM25 immediately, by vectors as far as there are any. A few
 missing vectors are computed here; many are left to the backfill.
 """
@@ -11,7 +13,7 @@ missing vectors are computed here; many are left to the backfill.
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from tenure.contracts.evidence.corpora import IngestProgress, IngestReport, IngestRequest, IngestStage, SkippedFile
@@ -22,6 +24,7 @@ from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
 from tenure.knowledge.ingestion.readers import ReaderPool, choose_reader_count
 from tenure.knowledge.ingestion.reading_budget import ReadingBudget
 from tenure.knowledge.ingestion.scanning import scan_files
+from tenure.knowledge.ingestion.transcription import Transcription
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import KnownFile
 from tenure.knowledge.store.errors import WorkCancelled
@@ -29,13 +32,15 @@ from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
 from tenure.settings.knowledge import KnowledgeSettings
-from tenure.sources.document.document import Document
+from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.recording import is_recording
 from tenure.sources.parsers.parse import find_refusal
 from tenure.sources.parsers.reader_process import (
     ArchiveTask,
     FileTask,
     ParsedFile,
     ReaderOutcome,
+    Recording,
     UnpackedArchive,
     UnreadableFile,
 )
@@ -88,8 +93,11 @@ class Ingestion:
         request: IngestRequest,
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool],
+        transcription: Transcription | None = None,
     ) -> None:
+        """Transcribe recordings with `transcription`; without one they are not read."""
         self._include_secrets = request.include_secrets
+        self._transcription, self._transcription_price = transcription, settings.transcription_price
         self._budget = ReadingBudget(settings.ingest_seconds)
         self._store, self._corpus = store, request.corpus
         self._roots = [Path(path).absolute() for path in request.paths]
@@ -108,6 +116,8 @@ class Ingestion:
         """Files that exist, with those in archives."""
         self._kept_archives: set[str] = set()
         """Unchanged archives."""
+        self._recordings: list[Recording] = []
+        """Recordings that are transcribed after all other files."""
         self._members: dict[str, _Member] = {}
         """Files of archives that are being read."""
 
@@ -136,7 +146,13 @@ class Ingestion:
             )
         self._report_progress(stage="done", files_done=total, force=True)
         return IngestReport(
-            corpus=self._corpus, files=total, pending=pending, seconds=time.monotonic() - started, **vars(self._counts)
+            corpus=self._corpus,
+            files=total,
+            pending=pending,
+            seconds=time.monotonic() - started,
+            transcribed_seconds=self._progress.transcribed_seconds,
+            transcription_price=self._transcription_price,
+            **vars(self._counts),
         )
 
     def _read(self, files: Sequence[FoundFile]) -> None:
@@ -148,7 +164,36 @@ class Ingestion:
             tasks = self._tasks(files, readers, Path(scratch).resolve())
             for outcome in readers.read_all(tasks, self._report_progress):
                 self._handle_outcome(outcome)
-        self._count_chunks(self._writer.flush())
+            # The other files are stored before the first call, which may take long or fail.
+            self._count_chunks(self._writer.flush())
+            if self._transcription:
+                with self._transcription:
+                    self._transcribe(self._transcription)
+
+    def _transcribe(self, transcription: Transcription) -> None:
+        """Store each recording as soon as it is transcribed."""
+
+        def count() -> None:
+            self._report_progress(transcribed_seconds=transcription.seconds)
+
+        for recording in self._recordings:
+            try:
+                known = self._load_known_document(recording)
+                outcome: ReaderOutcome = transcription.read(recording, known, count)
+            except Unreadable as error:
+                outcome = UnreadableFile(recording.path, error.reason)
+            finally:
+                count()  # also before another attempt
+            self._handle_outcome(outcome)
+            self._count_chunks(self._writer.flush())
+
+    def _load_known_document(self, recording: Recording) -> Document | None:
+        """Return the stored document of a recording whose bytes are unchanged; it only has to be split again."""
+        earlier = self._known.get(recording.path)
+        if earlier is None or earlier.content_hash != recording.content_hash:
+            return None
+        stored = catalogue.load_sources(self._store, [earlier.source])[earlier.source]
+        return Document(stored.title, stored.text, "prose", published=stored.published, places=tuple(stored.places))
 
     def _tasks(self, files: Sequence[FoundFile], readers: ReaderPool, scratch: Path) -> Iterator[FileTask]:
         """Yield the files that must be opened.
@@ -168,10 +213,13 @@ class Ingestion:
                 yield from self._choose_task(found)
 
     def _choose_task(self, found: FoundFile, unpacked: str = "") -> Iterator[FileTask]:
-        if reason := find_refusal(Path(found.path)):
+        task = FileTask(found.path, self._get_known_hash(found.path), found.size, self._include_secrets, unpacked)
+        if self._transcription and is_recording(Path(found.path)):
+            yield replace(task, max_part_bytes=self._transcription.max_part_bytes)
+        elif reason := find_refusal(Path(found.path)):
             self._handle_outcome(UnreadableFile(found.path, reason))
         else:
-            yield FileTask(found.path, self._get_known_hash(found.path), found.size, self._include_secrets, unpacked)
+            yield task
 
     def _unpack(self, found: FoundFile, readers: ReaderPool, scratch: Path) -> Iterator[FileTask]:
         """Unpack an archive, and yield its files; their paths begin with that of the archive."""
@@ -218,6 +266,9 @@ class Ingestion:
         return path in self._present or any(str(folder) in self._kept_archives for folder in PurePath(path).parents)
 
     def _handle_outcome(self, outcome: ReaderOutcome) -> None:
+        if isinstance(outcome, Recording):
+            self._recordings.append(outcome)
+            return
         earlier = self._known.get(outcome.path)
         if isinstance(outcome, ParsedFile):
             self._count_chunks(self._writer.add(outcome, is_known=earlier is not None))
@@ -252,7 +303,7 @@ class Ingestion:
         self._writer.remove_sources([file.source for file in files])
         self._counts.removed += len(files)
 
-    def _report_progress(self, force: bool = False, **changes: IngestStage | int | str) -> None:
+    def _report_progress(self, force: bool = False, **changes: IngestStage | float | str) -> None:
         self._progress = self._progress.model_copy(update=changes)
         if force or time.monotonic() - self._reported >= _REPORT_SECONDS:
             self._reported = time.monotonic()

@@ -13,6 +13,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from types import TracebackType
+from typing import TypeVar
 
 import psutil
 
@@ -30,6 +31,8 @@ from tenure.sources.parsers.reader_process import (
     StartedAttachment,
     UnreadableFile,
 )
+
+T = TypeVar("T")
 
 _FILE_TIMEOUT_SECONDS = 180.0
 """Time after which the parser of even the largest file counts as hung."""
@@ -235,13 +238,13 @@ class ReaderPool:
         for task in tasks:
             pending.append(self._threads.submit(self._read, task))
             if len(pending) > _PREFETCH_FILES * self._count:
-                yield _await_outcome(pending.popleft(), on_wait)
+                yield await_result(pending.popleft(), on_wait)
         while pending:
-            yield _await_outcome(pending.popleft(), on_wait)
+            yield await_result(pending.popleft(), on_wait)
 
     def read(self, task: ReaderTask, on_wait: Callable[[], None]) -> ReaderOutcome:
         """Return the outcome of one task, after those that were started."""
-        return _await_outcome(self._threads.submit(self._read, task), on_wait)
+        return await_result(self._threads.submit(self._read, task), on_wait)
 
     def _read(self, task: ReaderTask) -> ReaderOutcome:
         reader: ReaderProcess | None = getattr(self._local, "reader", None)
@@ -267,7 +270,8 @@ def _measure_cpu(process: "subprocess.Popen[bytes]") -> float:
     return times.user + times.system
 
 
-def _await_outcome(future: "Future[ReaderOutcome]", on_wait: Callable[[], None]) -> ReaderOutcome:
+def await_result(future: "Future[T]", on_wait: Callable[[], None]) -> T:
+    """Return the result of a thread; `on_wait` is called repeatedly meanwhile, and may raise to stop."""
     while True:
         try:
             return future.result(timeout=_POLL_SECONDS)

@@ -59,7 +59,7 @@ class ModelEndpoint:
     def build_connection_error(self, error: openai.APIConnectionError | TimeoutError, seconds: float) -> TransportError:
         """Return the exception for a call without a response."""
         if isinstance(error, openai.APITimeoutError | TimeoutError):
-            return TransportError(f"{self.host} gave no answer within {seconds:g} s")
+            return TransportError(f"{self.host} gave no answer within {seconds:g} s", is_timeout=True)
         advice = f"start it, or check {self.names[1]}"
         return TransportError(f"{self.host} cannot be reached ({self.redact(error.__cause__)}): {advice}")
 

@@ -1,4 +1,4 @@
-"""Send requests for one model to an OpenAI-compatible server; embeddings and reranking share it.
+"""Send requests for one model to an OpenAI-compatible server: embeddings, reranking and transcription share it.
 
 The client retries nothing: Temporal retries. Server errors become the same exceptions as those of the chat back-end,
 without the key that exceptions of the client library may quote.
@@ -63,8 +63,10 @@ class EndpointClient:
         """Return how to build this client again, without its connection."""
         return EndpointClient, (self._config,)
 
-    def post(self, path: str, body: Mapping[str, object], reply_type: type[R]) -> R:
-        """Send a request for the model and return the parsed response.
+    def post(
+        self, path: str, body: Mapping[str, object], reply_type: type[R], file: tuple[str, bytes] | None = None
+    ) -> R:
+        """Send a request for the model and return the parsed response; a file, with its name, is sent as a form.
 
         Raises:
             TransportError: the same call may succeed later.
@@ -73,7 +75,13 @@ class EndpointClient:
         client = self._connect()
         server = ModelEndpoint(format_host(client), self._api_key, self._config.settings)
         try:
-            response = client.post(path, cast_to=httpx.Response, body={"model": self._config.model, **body})
+            response = client.post(
+                path,
+                cast_to=httpx.Response,
+                body={"model": self._config.model, **body},
+                files={"file": file} if file else None,
+                options={"headers": {"Content-Type": "multipart/form-data"}} if file else {},
+            )
         except openai.APIStatusError as error:
             raise self._classify_error(server, error.status_code, error.body, error.response.headers) from None
         except openai.APIConnectionError as error:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 _MIN_COLUMN_LINES: Final = 4
 _MIN_COLUMN_CHARACTERS: Final = 20
@@ -61,16 +62,24 @@ def _find_gap(boxes: Sequence[Box]) -> float | None:
     lefts, rights = np.array([box.left for box in boxes]), np.array([box.right for box in boxes])
     positions = np.linspace(lefts.min(), rights.max(), 201)[30:-30]
     crossed = ((lefts[:, None] < positions) & (positions < rights[:, None])).sum(0)
-    # The middle of the widest gap.
-    gap = np.flatnonzero(crossed == crossed.min())
-    runs = np.split(gap, np.flatnonzero(np.diff(gap) > 1) + 1)
-    widest = max(runs, key=len)
-    cut = float(positions[widest[len(widest) // 2]])
-    if crossed.min() > _MAX_SPANNING * len(boxes):
-        return None
-    sides = [[box for box in boxes if box.right <= cut], [box for box in boxes if box.left >= cut]]
-    is_prose = all(
-        len(side) >= _MIN_COLUMN_LINES and np.median([len(box.text) for box in side]) >= _MIN_COLUMN_CHARACTERS
-        for side in sides
-    )
-    return cut if is_prose else None
+    gaps = [_find_emptiest(run, crossed) for run in _split_runs(np.flatnonzero(crossed <= _MAX_SPANNING * len(boxes)))]
+    # Nothing crosses the gap between a stamp in the margin, as on papers of arXiv, and the columns.
+    for gap in sorted(gaps, key=lambda gap: (crossed[gap[0]], -len(gap))):
+        cut = float(positions[gap[len(gap) // 2]])
+        sides = [[box for box in boxes if box.right <= cut], [box for box in boxes if box.left >= cut]]
+        if all(
+            len(side) >= _MIN_COLUMN_LINES and np.median([len(box.text) for box in side]) >= _MIN_COLUMN_CHARACTERS
+            for side in sides
+        ):
+            return cut
+    return None
+
+
+def _find_emptiest(run: NDArray[np.intp], crossed: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the longest part of a run at which the fewest lines cross."""
+    return max(_split_runs(run[crossed[run] == crossed[run].min()]), key=len)
+
+
+def _split_runs(indices: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Return runs of consecutive numbers."""
+    return np.split(indices, np.flatnonzero(np.diff(indices) > 1) + 1) if len(indices) else []

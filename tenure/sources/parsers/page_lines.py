@@ -63,7 +63,7 @@ class PageLine:
     text: str
     words: tuple[WordBox, ...] = ()
     top: float = 0.0
-    """Place on its page in points from the top; 0 if it is unknown."""
+    """Place on its page from the top, in points or in pixels of a scan; 0 if it is unknown."""
     size: float = 0.0
     """Height of its type in points; 0 if it is unknown."""
     is_bold: bool = False

@@ -47,6 +47,12 @@ _LEADERS = re.compile(r"[.·…_=-]{3,}")  # "Total ........ 12", a line of hyph
 _NUMBER = re.compile(r"[^\w]*\d[\d.,\s'/:%–-]*\D{0,3}|[-–—.*]+|n/?a\.?", re.IGNORECASE)
 _SYMBOLS = re.compile(r"[^\w\s]*[=+·×<>∑∫][^\w]*")  # "=", "+ ·": parts of a formula.
 _MAX_SYMBOLS: Final = 0.1
+# Parts of the tall brackets of a matrix, in Unicode and in the symbol fonts of TeX, whose characters are private.
+_BRACKETS = re.compile(r"[\u239b-\u23ad\uf8e5-\uf8fe]")
+_MAX_CUT: Final = 0.2
+"""Share of the lines of a ruled region that may run through its sides: those of a drawing over prose do."""
+_MAX_BLANK: Final = 0.5
+"""Gap between words of one line, in heights of the font."""
 _LIST_MARK = re.compile(r"[^\w\s]|\(?\w{1,3}[.)]|\[\d+\]|\d+(?:\.\d+)*\.?")  # "•", "(a)", "1.", "[12]", "2.1".
 _MAX_TITLE_LINES: Final = 6
 # "Table 3: Costs", "TABLE A-1.", "Exhibit 19".
@@ -191,6 +197,8 @@ def parse_layout(words: Iterable[PlacedWord], rules: Rules) -> list[PlacedLine |
     rest = list(words)
     for region in (*_find_grids(drawn), *_find_ruled_regions(drawn.horizontal)):
         inside = [word for word in rest if region.holds(word)]
+        if _cuts_lines(region, rest):
+            continue
         table = _read_grid(region, inside, drawn) if region.columns else None
         table = table or _read_lines(group_lines(w for w in inside if not w.is_turned), drawn, is_ruled=True)
         if table is not None:
@@ -212,6 +220,20 @@ def parse_layout(words: Iterable[PlacedWord], rules: Rules) -> list[PlacedLine |
             key=lambda item: item.top,
         )
     return [*items, *turned]
+
+
+def _cuts_lines(region: _Region, words: Sequence[PlacedWord]) -> bool:
+    """Return whether lines of text run through the sides of a region."""
+    lines = group_lines(w for w in words if region.top < w.middle < region.bottom and not w.is_turned)
+    held = [line for line in lines if any(map(region.holds, line.words))]
+    cut = sum(
+        any(
+            region.holds(before) != region.holds(word) and word.left - before.right < _MAX_BLANK * line.height
+            for before, word in pairwise(line.words)
+        )
+        for line in held
+    )
+    return cut > _MAX_CUT * len(held)
 
 
 def _read_runs(lines: Sequence[PlacedLine], drawn: Rules) -> Iterator[PlacedLine | PageTable]:
@@ -468,6 +490,8 @@ def _is_table(rows: Sequence[_TextRow], *, is_ruled: bool) -> bool:
     others = [cell for row in filled for cell in row.cells[1:] if cell]
     numbers = sum(bool(_NUMBER.fullmatch(cell)) for cell in others)
     if sum(bool(_SYMBOLS.fullmatch(cell)) for cell in cells) > _MAX_SYMBOLS * len(cells):
+        return False
+    if any(map(_BRACKETS.search, cells)):
         return False
     if is_ruled and (len(filled) >= _MIN_ROWS or numbers):
         return True

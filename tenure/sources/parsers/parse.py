@@ -17,6 +17,7 @@ from tenure.files.opening import FileRefused, OpenFile, open_file
 from tenure.sources.document.decode import decode, is_binary
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.normal_form import clean_text, collapse_whitespace, strip_lines
+from tenure.sources.document.recording import NO_MODEL, is_recording
 from tenure.sources.parsers.pictures.neighbours import Loader, load_neighbour, load_nothing
 from tenure.sources.parsers.recognition import MISSING, is_available
 from tenure.sources.parsers.registry import find_format, list_formats
@@ -38,7 +39,8 @@ _CODE = frozenset(_CODE_SUFFIXES.split())
 _CODE_NAMES = frozenset(("dockerfile", "makefile", "justfile", "rakefile", "gemfile", "jenkinsfile", "cmakelists.txt"))
 _FOREIGN = {
     "is an image": ".ico .heic .avif .psd .svg",
-    "is a sound or video": ".mp3 .wav .ogg .flac .m4a .mp4 .mov .avi .mkv .webm",
+    "is a video of a format that is not read (convert it to MP4)": ".mov .avi .mkv .wmv .flv",
+    "is a sound of a format that is not read (convert it to MP3)": ".aac .wma .aiff .aif .amr .mid",
     "is an archive": ".zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .jar .whl .iso .deb .rpm",
     "is a program": ".exe .dll .so .dylib .o .a .lib .class .pyc .pyo .pyd .wasm .bin",
     "is a font": ".ttf .otf .woff .woff2",
@@ -90,6 +92,11 @@ def parse_open_file(opened: OpenFile, limit_bytes: int = DEFAULT_LIMIT_BYTES) ->
     if document is None:
         data = _load(opened, limit_bytes)
         document = parse_bytes(data, path.name, suffix, limit_bytes, load_picture=load_neighbour(path.parent))
+    return add_path_metadata(document, path)
+
+
+def add_path_metadata(document: Document, path: Path) -> Document:
+    """Return a document with the date and the title that its path has, as far as it has none of its own."""
     dated = replace(document, published=document.published or find_path_date(path))
     return complete_metadata(dated, make_title(path))
 
@@ -100,6 +107,8 @@ def find_refusal(path: PurePath) -> str:
     declared = find_format(suffix)
     if declared and declared.module == _PICTURES and not is_available():
         return f"is a picture, and {MISSING}"
+    if is_recording(path):
+        return NO_MODEL
     return _REASONS.get(suffix, "")
 
 

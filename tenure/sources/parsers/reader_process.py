@@ -32,6 +32,7 @@ from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document import attachments
 from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.recording import RecordingPart, divide_recording
 from tenure.sources.isolation import limit_memory
 from tenure.sources.parsers import recognition
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode, parse_code_file
@@ -82,6 +83,8 @@ class FileTask:
     """Path of the content of a file in an archive; empty for other files."""
     lost: Mapping[int, str] = field(default_factory=dict)
     """Reasons for attachments that are left out, by their numbers."""
+    max_part_bytes: int = 0
+    """Size of a part of a recording that is going to be transcribed; 0 for other files."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,19 @@ class ParsedFile:
 
 
 @dataclass(frozen=True)
+class Recording:
+    """A recording that has to be transcribed; the reader has no access to a server."""
+
+    path: str
+    content_hash: str
+    size: int
+    mtime_ns: int
+    content: str
+    """Path of its content, which differs for a file in an archive."""
+    parts: tuple[RecordingPart, ...]
+
+
+@dataclass(frozen=True)
 class UnchangedFile:
     """A file whose content has the known hash."""
 
@@ -222,7 +238,9 @@ class ParsedPage:
 
 
 ReaderTask = FileTask | ArchiveTask | PageTask | CodeTask | PictureTask
-ReaderOutcome = ParsedFile | UnpackedArchive | UnchangedFile | UnreadableFile | ParsedPage | ParsedCode | DrawnPage
+ReaderOutcome = (
+    ParsedFile | Recording | UnpackedArchive | UnchangedFile | UnreadableFile | ParsedPage | ParsedCode | DrawnPage
+)
 
 
 def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
@@ -250,7 +268,7 @@ def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
     )
 
 
-def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | UnchangedFile:
+def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Recording | UnchangedFile:
     with open_document(Path(task.unpacked or task.path)) as opened:
         status = opened.status
         if not task.include_secrets:
@@ -258,6 +276,11 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Unchanged
         content_hash = _hash_content(opened)
         if content_hash == task.known_hash:
             return UnchangedFile(task.path)
+        if task.max_part_bytes:
+            parts = divide_recording(opened.file, status.st_size, opened.path.suffix.lower(), task.max_part_bytes)
+            return Recording(
+                task.path, content_hash, status.st_size, status.st_mtime_ns, task.unpacked or task.path, parts
+            )
         recognition.start_file(recognition.FILE_SECONDS)
         attachments.start_file(task.lost)
         document = parse_open_file(opened)

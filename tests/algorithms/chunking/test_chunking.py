@@ -220,6 +220,24 @@ def test_token_estimate_resembles_word_pieces(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
 
 
+@pytest.mark.parametrize("is_below", [True, False])
+def test_captions_are_all_above_or_all_below_their_tables(is_below: bool) -> None:
+    """Each of several tables that follow each other has its own caption."""
+    parts = []
+    for number in range(3):
+        rows = "\n".join(f"| Station {number}{n} | {n * 3} |" for n in range(40))
+        table = [f"Table {number}: Honey of year {number}", f"| Station | Honey |\n{rows}"]
+        parts += table[::-1] if is_below else table
+    text = "\n\n".join(parts)
+    chunks = [chunk for chunk in chunk_text(text, "prose", 60) if text.startswith("| Station ", chunk.start)]
+    later = [chunk for chunk in chunks if not text.startswith("| Station | Honey", chunk.start)]
+
+    assert len(later) > 6
+    for chunk in later:
+        number = text[chunk.start + 10]
+        assert chunk.heading_path == (f"Table {number}: Honey of year {number}", "columns: Station, Honey")
+
+
 def test_a_table_is_found_by_its_caption() -> None:
     """The caption and the first rows are one chunk, and chunks of later rows carry caption and columns."""
     rows = "\n".join(f"| Station {n} | {n * 3} |" for n in range(40))

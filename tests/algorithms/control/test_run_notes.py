@@ -1,5 +1,7 @@
 """Tests of notes on a run."""
 
+import pytest
+
 from tenure.algorithms.control.run_notes import (
     describe_ingestion,
     describe_lessons,
@@ -19,6 +21,14 @@ def test_ingestion_is_described() -> None:
         "Files of corpus “shelf”: 3 (1 new, 2 changed, 0 removed).",
         "Files of “shelf” that are not readable: 4.",
     )
+
+
+@pytest.mark.parametrize(("price", "cost"), [(0.006, " for 0.0150 USD"), (None, "")])
+def test_transcribed_minutes_are_described(price: float | None, cost: str) -> None:
+    """The note on an ingestion names the length of transcribed recordings, and their cost if it is known."""
+    report = IngestReport(corpus="c", files=1, transcribed_seconds=150, transcription_price=price)
+
+    assert describe_ingestion(report)[1:] == (f"Transcribed recordings of “c”: 2.5 minutes{cost}.",)
 
 
 def test_pictures_are_counted_apart() -> None:

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from tenure.algorithms.control.usage import (
     add_call,
     add_search,
+    add_transcription,
     count_answers,
     merge_usage,
     record_call,
     sum_run_usage,
 )
+from tenure.contracts.evidence.corpora import IngestReport
 from tenure.contracts.evidence.passages import SearchReply
 from tenure.contracts.run.role_calls import RoleReply, SavedUsage
 from tenure.contracts.run.run import Feedback, RoleUsage, Usage, WorkflowUsage
@@ -159,3 +161,12 @@ def test_cached_answers_count_like_others() -> None:
     repeated = Usage(model_calls=1, saved=SavedUsage(answers=1, model_calls=2))
 
     assert count_answers(first) == count_answers(repeated) == 3
+
+
+@pytest.mark.parametrize(("price", "cost"), [(0.006, 0.51), (None, 0.5)])
+def test_transcribed_minutes_are_part_of_the_cost(price: float | None, cost: float) -> None:
+    """Recordings add their cost, if a price is known, and are no answers of a role."""
+    report = IngestReport(corpus="c", transcribed_seconds=100, transcription_price=price)
+    usage = add_transcription(Usage(cost_usd=0.5, model_calls=1), report)
+
+    assert (usage.cost_usd, usage.model_calls) == (pytest.approx(cost), 1)

@@ -36,3 +36,17 @@ def test_a_row_says_its_caption_and_columns() -> None:
         3: "Table 1: Honey of the year: Station Hill",
     }
     assert describe_rows(later, split_pieces(later)) == {0: "Station Coast, kg 12"}
+
+
+def test_each_of_several_tables_has_its_own_caption() -> None:
+    """Captions of two sentences belong to the tables above or below them, whichever begins."""
+    first, second = "| a | b |\n| c | 1 |", "| d | e |\n| f | 2 |"
+    captions = ("Table 1: First. Of two.", "Table 2: Second. Of two.")
+    below = passage("\n\n".join((first, captions[0], second, captions[1])))
+    above = passage("\n\n".join((captions[0], first, captions[1], second)))
+
+    for each in (below, above):
+        assert [*describe_rows(each, split_pieces(each)).values()] == [
+            "Table 1: First.: a c, b 1",
+            "Table 2: Second.: d f, e 2",
+        ]

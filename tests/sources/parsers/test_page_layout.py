@@ -28,6 +28,17 @@ def test_columns_of_prose_are_read_one_after_the_other() -> None:
     assert blocks == [[title], left, right]
 
 
+def test_a_mark_in_the_margin_is_no_column() -> None:
+    """The gap between a stamp in the margin and the columns, which no line crosses, hides not the one between them."""
+    stamp = [PlacedText(-300, 200, "arXiv", 40)]
+    title = PlacedText(0, 0, "A title across both columns", 900)
+    left = [PlacedText(0, 40 + 30 * n, f"line {n} of the left column of prose") for n in range(8)]
+    right = [PlacedText(420, 40 + 30 * n, f"line {n} of the right column of prose") for n in range(8)]
+    blocks = split_columns([*stamp, title, *[box for pair in zip(left, right, strict=True) for box in pair]])
+
+    assert [[box for box in block if box not in stamp] for block in blocks] == [[title], left, right]
+
+
 def test_a_sentence_continues_in_the_next_column() -> None:
     """A sentence that continues in the next column is whole, and the title across both columns comes first."""
     prose = " ".join(SENTENCES * 4)

@@ -4,6 +4,8 @@ import pytest
 
 from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.sources.parsers.formats.pdf import parse_pdf
+from tenure.sources.parsers.page_lines import PageTable
+from tenure.sources.parsers.page_tables import PlacedWord, Rules, parse_layout
 from tests.sources.pdfs import SENTENCES, typeset
 
 
@@ -62,9 +64,23 @@ def test_cells_of_several_lines_are_whole() -> None:
         "#line(length: 100%)\n" + " ".join(SENTENCES * 2) + "\n#line(length: 100%)",
         "#grid(columns: 3, row-gutter: 1cm, [100], [], [100], [50], [], [50], [0], [], [0], [], [2019 2020], [])",
         "$ a = b + c dot d quad (1) $\n$ e = f + g dot h quad (2) $\n$ i = k + l dot m quad (3) $",
+        f"#place(dx: 2cm, table(columns: (2cm,) * 3, rows: (1cm,) * 3, {'[], ' * 9}))\n" + " ".join(SENTENCES * 2),
     ],
-    ids=["list", "columns", "frame", "lines", "axes", "formulas"],
+    ids=["list", "columns", "frame", "lines", "axes", "formulas", "drawing"],
 )
 def test_other_layouts_are_no_tables(body: str) -> None:
-    """Lists, prose in columns, frames, axes of plots and formulas are text."""
+    """Lists, prose in columns and below drawings, frames, axes of plots and formulas are text."""
     assert list_rows(typeset(body)) == []
+
+
+@pytest.mark.parametrize(("bracket", "tables"), [("\u23a1", 0), ("\uf8ee", 0), ("(", 1)])
+def test_a_matrix_is_no_table(bracket: str, tables: int) -> None:
+    """Numbers in rows and columns with the parts of a tall bracket, also of TeX, are a formula."""
+    words = [
+        PlacedWord(100 + 60 * x, 100 + 14 * y, 112 + 60 * x, 110 + 14 * y, str(10 * y + x))
+        for y in range(4)
+        for x in range(3)
+    ]
+    items = parse_layout([PlacedWord(80, 100, 86, 110, bracket), *words], Rules([], []))
+
+    assert sum(isinstance(item, PageTable) for item in items) == tables

@@ -60,7 +60,7 @@ def make_box(left: float, top: float, text: str, width: float = 400) -> recognit
 
 
 def test_cells_of_a_form_are_read_by_row() -> None:
-    """Short texts side by side are no columns: label and value form a line, whose words keep their offsets."""
+    """Short texts side by side are no columns: label and value form a line, with its place and offsets of its words."""
     labels = [make_box(0, 30 * n, f"label {n}") for n in range(6)]
     values = [make_box(500, 30 * n + 3, f"value {n}") for n in range(6)]
     [block] = split_columns([*labels, *values])
@@ -68,6 +68,7 @@ def test_cells_of_a_form_are_read_by_row() -> None:
 
     assert [line.text for line in lines] == [f"label {n} value {n}" for n in range(6)]
     assert [word.offset for word in lines[0].words] == [0, 8]
+    assert [line.top for line in lines] == sorted({line.top for line in lines})
 
 
 @pytest.mark.parametrize(

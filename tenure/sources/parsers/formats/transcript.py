@@ -48,12 +48,14 @@ _MAX_PARAGRAPH_LENGTH: Final = 500
 """Characters after which a paragraph ends with its sentence, and with its cue."""
 
 
-class _Cue(NamedTuple):
+class Cue(NamedTuple):
+    """Words with the time in seconds at which they are shown or spoken."""
+
     start: float
     end: float
     lines: tuple[str, ...]
     """Lines without markup."""
-    voice: str
+    voice: str = ""
     """Speaker that the markup names."""
 
 
@@ -79,6 +81,15 @@ def parse_transcript(text: str) -> Document:
         return parse_plain_text(text)
     if _measure_share(bool(set(cue.lines) & set(before.lines)) for before, cue in pairwise(cues)) >= _MIN_ROLLING:
         cues = list(_remove_repeated(cues))
+    return write_cues(cues)
+
+
+def write_cues(cues: Sequence[Cue]) -> Document:
+    """Return a document without a title; the time and the speaker of a cue are the place of its words.
+
+    Raises:
+        Unreadable: no cue has words.
+    """
     form, places = NormalFormWriter(), list[DocumentPlace]()
     for paragraph in _group(_list_utterances(cues)):
         places += _write_paragraph(form, paragraph)
@@ -87,7 +98,7 @@ def parse_transcript(text: str) -> Document:
     return Document(title="", text=form.text, kind="prose", places=tuple(places))
 
 
-def _list_cues(text: str) -> Iterator[_Cue]:
+def _list_cues(text: str) -> Iterator[Cue]:
     """Yield the cues; a block without a time continues the cue before it, which has a blank line."""
     times: tuple[float, float] | None = None
     words: list[str] = []
@@ -109,10 +120,10 @@ def _list_cues(text: str) -> Iterator[_Cue]:
         yield _build_cue(times, words)
 
 
-def _build_cue(times: tuple[float, float], lines: Sequence[str]) -> _Cue:
+def _build_cue(times: tuple[float, float], lines: Sequence[str]) -> Cue:
     voice = next((match[1] for line in lines if (match := _VOICE.search(line))), "")
     cleaned = (collapse_whitespace(html.unescape(_TAG.sub("", line))) for line in lines)
-    return _Cue(*times, tuple(filter(None, cleaned)), collapse_whitespace(html.unescape(voice)))
+    return Cue(*times, tuple(filter(None, cleaned)), collapse_whitespace(html.unescape(voice)))
 
 
 def _parse_time(text: str) -> float:
@@ -127,7 +138,7 @@ def _measure_share(values: Iterator[bool]) -> float:
     return sum(listed) / len(listed) if listed else 0.0
 
 
-def _remove_repeated(cues: Sequence[_Cue]) -> Iterator[_Cue]:
+def _remove_repeated(cues: Sequence[Cue]) -> Iterator[Cue]:
     """Yield rolling captions without the lines of the cue before, which stay on the screen for a while."""
     before: tuple[str, ...] = ()
     for cue in cues:
@@ -142,7 +153,7 @@ def _remove_repeated(cues: Sequence[_Cue]) -> Iterator[_Cue]:
         yield cue._replace(lines=tuple(filter(None, lines)))
 
 
-def _list_utterances(cues: Sequence[_Cue]) -> Iterator[_Utterance]:
+def _list_utterances(cues: Sequence[Cue]) -> Iterator[_Utterance]:
     """Yield the utterances of the cues; a cue may contain words of two people."""
     spoken = [cue for cue in cues if cue.lines]
     is_labelled = _measure_share(bool(_SPEAKER.match(cue.lines[0])) for cue in spoken) >= _MIN_LABELLED
