@@ -86,7 +86,7 @@ class Pictures:
         digest = hashlib.sha256(f"{source.content_hash} {picture.number}".encode()).digest()
         check = str(1000 + int.from_bytes(digest[:4]) % 9000)
         try:
-            image = self._corpora.draw_figure(source, source.figures[picture.number], _MODEL_SIDE, check)
+            image = self._corpora.draw_figure(source, source.figures[picture.number], _MODEL_SIDE, check).image
         except Unreadable:
             return None
         return ShownPicture(f"data:image/jpeg;base64,{base64.b64encode(image).decode()}", check)

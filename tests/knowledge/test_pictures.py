@@ -3,6 +3,7 @@
 import base64
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -21,6 +22,7 @@ from tenure.contracts.research.pictures import (
     is_picture_reading,
 )
 from tenure.contracts.research.report import ReportDraft, SectionDraft
+from tenure.contracts.result.result import Result
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.excerpts import read_stored_passages
 from tenure.models.openai.chat import OpenAIChat
@@ -115,7 +117,7 @@ async def test_a_model_without_sight_reads_nothing(
     assert (again.output.kind, again.model_calls) == ("unseen", calls)
 
 
-async def ask(roles: RoleActivities, picture: PictureRef, run: str) -> object:
+async def ask(roles: RoleActivities, picture: PictureRef, run: str) -> Any:
     """Execute the role as a worker would."""
     from dataclasses import replace
     from datetime import timedelta
@@ -191,7 +193,6 @@ def test_a_report_shows_the_picture_and_marks_the_sentence(knowledge: KnowledgeB
     assert "von einem Modell aus einem Bild gelesen" in german
 
 
-def _without_picture(result: object) -> object:
-    return result.model_copy(  # type: ignore[attr-defined]
-        update={"sources": tuple(s.model_copy(update={"picture": ""}) for s in result.sources)}  # type: ignore[attr-defined]
-    )
+def _without_picture(result: Result) -> Result:
+    sources = tuple(source.model_copy(update={"picture": ""}) for source in result.sources)
+    return result.model_copy(update={"sources": sources})

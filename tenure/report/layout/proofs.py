@@ -13,6 +13,7 @@ from tenure.report.layout.tree import (
     ListNode,
     ParagraphNode,
     PartNode,
+    PictureNode,
     QuoteNode,
     ReportTree,
     TableNode,
@@ -42,9 +43,7 @@ def _is_part(block: BlockNode, ids: frozenset[str]) -> bool:
 
 def _remove_marks(line: Line) -> Line:
     """Return a line without citation marks; a remark that a reader must see stays."""
-    return tuple(
-        replace(node, marks=(), lacks_source=False) if isinstance(node, CitationNode) else node for node in line
-    )
+    return tuple(replace(node, marks=(), unsourced="") if isinstance(node, CitationNode) else node for node in line)
 
 
 def _rewrite(block: BlockNode, change: Callable[[Line], Line]) -> BlockNode:
@@ -67,5 +66,5 @@ def _rewrite(block: BlockNode, change: Callable[[Line], Line]) -> BlockNode:
         case TableNode():
             rows = tuple(tuple(map(change, row)) for row in block.rows)
             return replace(block, columns=tuple(map(change, block.columns)), rows=rows)
-        case CodeNode():
+        case CodeNode() | PictureNode():
             return replace(block, caption=change(block.caption))

@@ -234,8 +234,8 @@ def test_captions_are_all_above_or_all_below_their_tables(is_below: bool) -> Non
 
     assert len(later) > 6
     for chunk in later:
-        number = text[chunk.start + 10]
-        assert chunk.heading_path == (f"Table {number}: Honey of year {number}", "columns: Station, Honey")
+        digit = text[chunk.start + 10]
+        assert chunk.heading_path == (f"Table {digit}: Honey of year {digit}", "columns: Station, Honey")
 
 
 def test_a_table_is_found_by_its_caption() -> None:

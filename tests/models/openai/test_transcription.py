@@ -25,7 +25,11 @@ def server() -> Iterator[ModelServer]:
 
 
 def transcribe(server: ModelServer, key: str = KEY, recording: bytes = b"sound", **settings: Any) -> TimedTranscript:
-    chosen = {"transcription_base_url": server.base_url, "transcription_api_key": key, "transcription_timeout": 10}
+    chosen: dict[str, Any] = {
+        "transcription_base_url": server.base_url,
+        "transcription_api_key": key,
+        "transcription_timeout": 10,
+    }
     model = create_transcription_model(Settings(transcription_model="whisper-1", **chosen | settings))
     assert model is not None
     return model.transcribe(recording, ".mp3")
@@ -142,10 +146,10 @@ def test_an_answer_that_does_not_come_is_a_timeout(server: ModelServer) -> None:
 
 def test_the_key_of_another_server_is_not_sent(server: ModelServer) -> None:
     """The key of OpenAI's settings is used with their URL, and never sent to the URL of the transcription."""
-    openai = {"openai_api_key": "sk-of-openai-1234", "transcription_api_key": None}
+    openai: dict[str, Any] = {"openai_api_key": "sk-of-openai-1234", "transcription_api_key": None}
     assert "a key is needed: set TENURE_TRANSCRIPTION_API_KEY" in str(failure(server, **openai))
 
-    shared = {"openai_api_key": KEY, "openai_base_url": server.base_url, "transcription_base_url": None}
+    shared: dict[str, Any] = {"openai_api_key": KEY, "openai_base_url": server.base_url, "transcription_base_url": None}
     assert transcribe(server, **shared, transcription_api_key=None).utterances
     assert [request.headers["authorization"] for request in server.requests][-1] == f"Bearer {KEY}"
     assert not any("sk-of-openai" in request.headers["authorization"] for request in server.requests)

@@ -38,7 +38,7 @@ def test_without_citations_remarks_stay() -> None:
     report = compose_report(varied(), proofs="none")
     left = [node for block in report.blocks for node in list_citations(block)]
 
-    assert left and all(not node.marks and not node.lacks_source for node in left)
+    assert left and all(not node.marks and not node.unsourced for node in left)
     assert {node.note for node in left} == {
         node.note for block in compose_report(varied(), proofs="short").blocks for node in list_citations(block)
     }

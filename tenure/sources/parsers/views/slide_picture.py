@@ -19,9 +19,9 @@ from tenure.contracts.evidence.recognition import PagePlace
 from tenure.sources.document.document import Unreadable
 from tenure.sources.document.normal_form import clean_text
 from tenure.sources.document.zip_package import PACKAGE_ERRORS
-from tenure.sources.parsers.pictures.pixels import MAX_PIXELS
 from tenure.sources.parsers.formats.pptx import get_notes, list_tables, list_texts, open_presentation
 from tenure.sources.parsers.parse import DEFAULT_LIMIT_BYTES
+from tenure.sources.parsers.pictures.pixels import MAX_PIXELS
 from tenure.sources.parsers.views.page_picture import find_quote
 
 _POINT: Final = 12_700
