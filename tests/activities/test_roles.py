@@ -97,6 +97,8 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "code_reflector",
         "tool_selector",
         "react",  # its observations are in its transcript
+        "query_translator",
+        "picture_reader",
     }
     assert ("<passage n=" in chat.asked[0][1]) is (name not in needless)
 

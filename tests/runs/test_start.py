@@ -9,8 +9,10 @@ from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.run import RunRequest
+from tenure.files.discovery import discover_files
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import StartRequest
+from tenure.runs.paths import find_manual
 from tenure.runs.start import plan_run, render_details
 from tenure.settings import Settings
 from tests.runs.command_lines import build_run, parse
@@ -26,6 +28,14 @@ def test_manual_is_read_where_nothing_is_named() -> None:
 
     assert made.corpora == ("manual",)
     assert [Path(path).name for path in made.ingest[0].paths] == ["docs"]
+
+
+def test_the_manual_has_no_screenshots() -> None:
+    """The pictures of its site are no documents, whose text a report would cite."""
+    found = {Path(file.path).suffix for file in discover_files([find_manual()]).files}
+
+    assert found >= {".md"}
+    assert not found & {".png", ".webp", ".svg"}
 
 
 def test_docs_alone_leave_the_manual_out(tmp_path: Path) -> None:

@@ -514,6 +514,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "outliner": says(outline),
         "planner": says(FINISH),
         "query_translator": says({"translations": []}),
+        "picture_reader": says({"check": "", "kind": "unseen"}),
         "query_refiner": says({"complete": True, "query": ""}),
         "tool_selector": says({"calls": [], "resources": []}),
         "react": _looking,

@@ -223,8 +223,7 @@ class AgentWorkflow(InteractiveRun):
         searching = self.clients.knowledge.search(request)
         querying = self._try(self.tables.query(), (), "The tables could not be queried")
         self.query_results, passages = await asyncio.gather(querying, searching)
-        queries = self.tables.completed_queries
-        self.notes += [note_messages.QUERY.format(shows=query.shows, sql=query.sql) for query in queries]
+        self.notes += [note_messages.QUERY.format(**vars(query)) for query in self.tables.completed_queries]
         if self.tables.unexpressed:
             self.notes.append(note_messages.UNEXPRESSED.format(part=self.tables.unexpressed))
         if self.clients.record.usage.embedded_share < 1:

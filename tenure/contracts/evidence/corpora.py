@@ -1,6 +1,5 @@
 """Requests and reports for corpora (named sets of local documents) and their ingestion."""
 
-from pathlib import PurePath
 from typing import Final, Literal
 
 from pydantic import Field, computed_field
@@ -62,7 +61,8 @@ class SkippedFile(Contract):
 
     @property
     def _suffix(self) -> str:
-        return PurePath(self.path).suffix.removeprefix(".").casefold()
+        stem, _, suffix = self.path.rpartition("/")[2].rpartition(".")
+        return suffix.casefold() if stem else ""
 
 
 class IngestProgress(Contract):
