@@ -93,7 +93,7 @@ async def test_a_model_that_sees_nothing_is_shown_one_picture(serving: Serving, 
     assert chat.count("picture_reader") == 1
     assert not [uri for uri in knowledge.documents if uri.startswith("picture:")]
     assert [note for note in result.notes if note.startswith(NOTE)] == [
-        f"{NOTE}Figure 1 of Bread, page 3; Figure 2 of Bread, page 3; Figure 3 of Bread, page 3 and 1 more."
+        f"{NOTE}Figure 1 of Bread, page 3; Figure 2 of Bread, page 3; Figure 3 of Bread, page 3 (+1)."
     ]
     assert "picture_reader" not in {record.role for record in result.fallbacks}
     assert result.status == "done"

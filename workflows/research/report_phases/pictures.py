@@ -10,6 +10,7 @@ from workflows.research.report_phases.report_context import ReportContext
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
+    from tenure.algorithms.control.note_messages import UNSEEN_PICTURES
     from tenure.contracts.research.pictures import PictureRef, PicturesRequest, ReadPicture, StorePicturesRequest
     from tenure.roles.retrieval import picture_reader
 
@@ -36,8 +37,8 @@ async def read_pictures(context: ReportContext) -> None:
     unread = [picture for picture in pictures if picture not in seen]
     if unread:
         names = "; ".join(picture.name for picture in unread[:MAX_NAMED])
-        more = f" and {len(unread) - MAX_NAMED} more" if len(unread) > MAX_NAMED else ""
-        context.add_notes([f"Pictures that may matter and were not read by a model: {names}{more}."])
+        more = f" (+{len(unread) - MAX_NAMED})" if len(unread) > MAX_NAMED else ""
+        context.add_notes([UNSEEN_PICTURES.format(names=f"{names}{more}")])
     if read:
         stored = StorePicturesRequest(corpora=request.corpora, question=request.question, read=tuple(read))
         passages = await context.clients.execute_activity(
