@@ -379,6 +379,7 @@ def test_doctor_checks_everything(running: CommandLine) -> None:
         "embedding model",
         "scans",
         "sandbox",
+        "transcription model",
         "chat model",
         "prices",
         "web search",
@@ -413,7 +414,7 @@ def test_doctor_asks_the_search_providers_that_are_set_up(tmp_path: Path) -> Non
 
 @exhaustive
 def test_doctor_tries_every_model(tmp_path: Path) -> None:
-    """Each chat model, and each other model are probed; the results are a line and JSON fields."""
+    """Each chat model and each other model is probed; the results are a line and JSON fields."""
     with ModelServer(models={"large": 32_000, "small": None}, dimensions=48, json_schema=False) as model:
         extra = model.environment | {
             "TENURE_MODEL": "large",

@@ -23,10 +23,12 @@ def test_the_end_of_a_log_is_printed(running: CommandLine) -> None:
 def test_a_log_is_followed_until_ctrl_c(running: CommandLine) -> None:
     """New lines are printed when they are written."""
     log = running.settings.home / "logs" / "worker.log"
+    with log.open("a") as file:
+        file.write("the last line\n")
     with running.popen("logs", "--follow", "-n", "1") as following:
         assert following.stdout is not None and following.stderr is not None
         assert following.stderr.readline().endswith("/logs/worker.log\n")
-        assert following.stdout.readline()
+        assert following.stdout.readline() == "the last line\n"
         with log.open("a") as file:
             file.write("a new line\n")
         assert "a new line\n" in iter(following.stdout.readline, "")

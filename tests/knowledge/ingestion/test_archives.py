@@ -10,6 +10,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.ingestion import ingest as ingestion
 from tenure.knowledge.store.errors import WorkCancelled
+from tenure.sources.document.recording import NO_MODEL
 from tests.files.secret_samples import make_key
 from tests.knowledge.conftest import Ingest
 from tests.sources.packages import package
@@ -55,7 +56,7 @@ def test_files_in_archives_are_sources(knowledge: KnowledgeBase, ingest: Ingest,
     assert list_titles(knowledge, folder) == {"all.zip/notes/honey.md": "Honey", "all.zip/inner.zip/o.md": "Oats"}
     assert (report.files, report.added, report.skipped_total) == (6, 2, 3)
     skipped = list_skipped(report, folder)
-    assert skipped["all.zip/b.mp3"] == "is a sound or video"
+    assert skipped["all.zip/b.mp3"] == NO_MODEL
     assert "--include-secrets" in skipped["all.zip/key.txt"] and "--include-secrets" in skipped["all.zip/id_rsa"]
 
 

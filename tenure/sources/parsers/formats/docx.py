@@ -9,7 +9,7 @@ from typing import Any, Final
 import docx
 from docx.document import Document as WordDocument
 from docx.opc.exceptions import OpcError
-from docx.oxml.ns import qn
+from docx.oxml.ns import nsmap, qn
 from docx.text.paragraph import Paragraph
 from lxml import etree
 
@@ -51,6 +51,13 @@ _UNSAID = frozenset(
     ("pPr", "rPr", "sdtPr", "del", "moveFrom", "instrText", "delText", "rt", "Fallback", "txbxContent", "drawing")
 )
 """Elements whose text is no text of their paragraph: properties, deletions, codes of fields, and drawings."""
+
+# Elements that python-docx does not know, such as altChunk, have no prefixes of their own.
+_BOXES = etree.XPath("ancestor::w:txbxContent", namespaces=nsmap)
+_PICTURES = etree.XPath(".//a:blip[@r:embed]", namespaces=nsmap)
+_DESCRIPTIONS = etree.XPath(
+    "ancestor::wp:inline/wp:docPr/@descr | ancestor::wp:anchor/wp:docPr/@descr", namespaces=nsmap
+)
 
 
 def parse_docx(data: bytes, limit_bytes: int) -> Document:
@@ -163,11 +170,11 @@ class _Reader:
 
 def _find_pictures(word: WordDocument, block: Any, form: NormalFormWriter) -> Iterator[EmbeddedPicture]:
     """Yield the pictures of a block that are in the file, without those of its text boxes; linked ones are not."""
-    depth = len(block.xpath("ancestor::w:txbxContent"))
-    for blip in block.xpath(f".//a:blip[@r:embed][count(ancestor::w:txbxContent) = {depth}]"):
-        part = word.part.related_parts.get(blip.embed)
-        if part is not None:
-            names = blip.xpath("ancestor::wp:inline/wp:docPr/@descr | ancestor::wp:anchor/wp:docPr/@descr")
+    boxes = len(_BOXES(block))
+    for blip in _PICTURES(block):
+        part = word.part.related_parts.get(blip.get(qn("r:embed")))
+        if part is not None and len(_BOXES(blip)) == boxes:
+            names = _DESCRIPTIONS(blip)
             description = collapse_whitespace(names[0]) if names else ""
             yield EmbeddedPicture(form.length, part.partname.lstrip("/"), description, part.blob)
 
