@@ -2,9 +2,9 @@
 
 from tenure.algorithms.control.budget import compute_cost
 from tenure.algorithms.text.counts import format_count
-from tenure.contracts.run.limits import EFFORT_COSTS, EffortCost
+from tenure.contracts.run.limits import EFFORT_COSTS, MAX_PICTURES, PICTURE_TOKENS, EffortCost
 from tenure.contracts.run.run import RunLimits, Usage
-from tenure.settings.models import TranscriptionSettings
+from tenure.settings.models import ChatModelSettings, TranscriptionSettings
 
 
 def describe_estimate(limits: RunLimits) -> str:
@@ -16,6 +16,16 @@ def describe_estimate(limits: RunLimits) -> str:
         return f"effort {limits.effort}: typically {_describe_cost(cost, limits)}; at most {maximum}"
     typical = "; ".join(f"{effort} {_describe_cost(cost, limits)}" for effort, cost in EFFORT_COSTS.items())
     return f"the question decides the effort, typically: {typical}" + (f"; at most {bounds}" if bounds else "")
+
+
+def describe_pictures(settings: ChatModelSettings) -> str:
+    """Return the maximum cost of reading pictures of the documents; empty if the model is shown none."""
+    if not settings.model_images:
+        return ""
+    return (
+        f"pictures that the report needs: at most {MAX_PICTURES} calls and {MAX_PICTURES * PICTURE_TOKENS:,} tokens "
+        "more, if the model sees pictures"
+    )
 
 
 def describe_transcription(settings: TranscriptionSettings) -> str:

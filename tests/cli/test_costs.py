@@ -1,10 +1,10 @@
 """Tests of what the command line says about the cost of a run."""
 
-from tenure.cli.costs import describe_cost, describe_estimate, describe_transcription
+from tenure.cli.costs import describe_cost, describe_estimate, describe_pictures, describe_transcription
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits, Usage
-from tenure.settings.models import TranscriptionSettings
+from tenure.settings.models import ChatModelSettings, TranscriptionSettings
 
 
 def test_the_estimate_of_an_effort_has_both_bounds() -> None:
@@ -46,6 +46,14 @@ def test_the_total_names_the_chain_of_calls() -> None:
 
     assert describe_cost(usage) == "it took 21 model calls, 9 of them one after the other, and 60,000 + 4,000 tokens"
     assert describe_cost(usage.model_copy(update={"cost_usd": 0.25})).endswith(" tokens, 0.2500 USD")
+
+
+def test_the_cost_of_pictures_is_told_unless_they_are_off() -> None:
+    """The line has the most that a run shows; with the setting off the model is shown none."""
+    assert describe_pictures(ChatModelSettings()) == (
+        "pictures that the report needs: at most 6 calls and 16,800 tokens more, if the model sees pictures"
+    )
+    assert describe_pictures(ChatModelSettings(model_images=False)) == ""
 
 
 def test_the_price_of_recordings_is_told_if_it_is_known() -> None:

@@ -6,7 +6,7 @@ from temporalio.client import WorkflowHandle
 
 from tenure.cli.command import CommandHome
 from tenure.cli.commands.apply import WriteBack
-from tenure.cli.costs import describe_cost, describe_estimate, describe_transcription
+from tenure.cli.costs import describe_cost, describe_estimate, describe_pictures, describe_transcription
 from tenure.cli.delivery import Delivery
 from tenure.cli.follow import follow_workflow
 from tenure.cli.output import Output
@@ -44,6 +44,8 @@ async def _start(service: Service, planned: PlannedRun, detach: bool, delivery: 
         print_note(note)
     if planned.request.limits.has_model and planned.request.mode != "code":
         delivery.print_status(describe_estimate(planned.request.limits))
+        if planned.request.corpora and (pictures := describe_pictures(service.settings)):
+            delivery.print_status(pictures)
     if planned.request.ingest and (price := describe_transcription(service.settings)):
         delivery.print_status(price)
     return await _follow(service, handle, detach, delivery, write_back)

@@ -36,6 +36,12 @@ TOOL_STRATEGY: Final = "react"
 MAX_RETRIEVED_PASSAGES: Final = 24
 """Passages retrieved for the question as a whole."""
 
+MAX_PICTURES: Final = 6
+"""Pictures of documents that a run shows a model that sees them."""
+PICTURE_TOKENS: Final = 2_800
+"""Estimate of the tokens of a call that reads a picture: 1,600 are reserved for its pixels, the rest is prompt, schema
+and answer."""
+
 # Typical figures are those of `python -m benchmarks.model_cost --questions 1` on the manual, with a server whose
 # answers have the shape of a careful model's.
 EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {

@@ -12,10 +12,9 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from tenure.algorithms.control.note_messages import UNSEEN_PICTURES
     from tenure.contracts.research.pictures import PictureRef, PicturesRequest, ReadPicture, StorePicturesRequest
+    from tenure.contracts.run.limits import MAX_PICTURES
     from tenure.roles.retrieval import picture_reader
 
-MAX_PICTURES = 6
-"""Pictures that a run shows: about 2,800 tokens each, with the answer."""
 MAX_NAMED = 3
 """Pictures that a note names."""
 
