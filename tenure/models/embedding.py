@@ -37,6 +37,19 @@ class EmbeddingModel(Protocol):
 
 
 @runtime_checkable
+class PassageEmbedder(Protocol):
+    """Additional interface of an embedding model that embeds passages otherwise than questions and sentences."""
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit row per passage, in order; shape (0, dimensions) for no passage."""
+
+
+def embed_passages(model: EmbeddingModel, texts: Sequence[str]) -> Vectors:
+    """Return one unit row per passage, in order, as the model embeds passages."""
+    return model.embed_passages(texts) if isinstance(model, PassageEmbedder) else model.embed(texts)
+
+
+@runtime_checkable
 class TokenEmbedder(Protocol):
     """Additional interface of an embedding model that exposes token vectors."""
 

@@ -7,12 +7,13 @@ other threads.
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from functools import partial
 
 from tenure.algorithms.text.passage import Vectors
-from tenure.models.embedding import EmbeddingModel
+from tenure.models.embedding import EmbeddingModel, embed_passages
 
 NICENESS = 5
 """Nice value of background threads: a third of the CPU time of a normal thread, or all of it if the CPU is idle."""
@@ -32,12 +33,20 @@ class BackgroundModel:
         Threads that it starts inherit the priority. Threads have priorities of their own only on Linux; elsewhere they
         run at normal priority.
         """
-        with ThreadPoolExecutor(1, thread_name_prefix="background", initializer=_lower_priority) as thread:
-            return thread.submit(self._model.embed, texts).result()
+        return self._run(self._model.embed, texts)
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of passages in the same way."""
+        return self._run(partial(embed_passages, self._model), texts)
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text."""
         return self._model.count_tokens(text)
+
+    @staticmethod
+    def _run(embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> Vectors:
+        with ThreadPoolExecutor(1, thread_name_prefix="background", initializer=_lower_priority) as thread:
+            return thread.submit(embed, texts).result()
 
 
 def _lower_priority() -> None:

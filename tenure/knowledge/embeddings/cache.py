@@ -16,7 +16,7 @@ from tenure.knowledge.store.errors import CorruptTable
 from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, hash_parts
 from tenure.knowledge.store.store import Store
-from tenure.models.embedding import EmbeddingModel, TokenEmbedder
+from tenure.models.embedding import EmbeddingModel, TokenEmbedder, embed_passages
 
 _BATCH_TEXTS = 48
 """Texts between two progress reports; about a second on two cores."""
@@ -101,7 +101,7 @@ class EmbeddingCache:
         order = sorted(missing, key=lambda key: (-len(missing[key]), key))
         for at in range(0, len(order), _BATCH_TEXTS):
             part = order[at : at + _BATCH_TEXTS]
-            vectors.update(zip(part, self._model.embed([missing[key] for key in part]), strict=True))
+            vectors.update(zip(part, embed_passages(self._model, [missing[key] for key in part]), strict=True))
             progress(at + len(part))
         if order:
             columns = {

@@ -9,9 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import SecretStr
 
+from tenure.knowledge.embeddings.background import BackgroundModel
+from tenure.models.embedding import embed_passages
 from tenure.models.errors import ModelError, RequestRejected, TransportError, UnexpectedVectors
 from tenure.models.openai.embeddings import OpenAIEmbeddings
+from tenure.settings.models import RetrievalModelSettings
 from tests.model_server import Fault, ModelServer
 
 KEY = "sk-verysecret123"
@@ -74,6 +78,32 @@ def test_rows_are_in_the_order_of_the_texts(server: Server) -> None:
     rows = server.model().embed(["a", "bbb"])
 
     assert np.allclose([[1 / 2**0.5, 1 / 2**0.5, 0], [3 / 10**0.5, 1 / 10**0.5, 0]], rows)
+
+
+@pytest.mark.parametrize(
+    ("model", "set_up", "query", "passage"),
+    [
+        ("text-embedding-3-small", {}, "", ""),
+        ("bge-m3", {}, "", ""),
+        ("intfloat/multilingual-e5-large", {}, "query: ", "passage: "),
+        ("multilingual-e5-large-instruct", {}, "", ""),
+        ("nomic-embed-text:v1.5", {}, "search_query: ", "search_document: "),
+        ("e5-small", {"embedding_query_prefix": "question: "}, "question: ", "passage: "),
+    ],
+)
+def test_questions_and_passages_have_the_prefixes_of_the_model(
+    server: Server, model: str, set_up: dict[str, Any], query: str, passage: str
+) -> None:
+    """Families that were trained with prefixes get them, settings come first, and the name contains them."""
+    url = f"http://127.0.0.1:{server.http.server_port}/v1"
+    made = OpenAIEmbeddings.from_settings(
+        RetrievalModelSettings(embedding_model=model, openai_base_url=url, openai_api_key=SecretStr("k"), **set_up)
+    )
+    made.embed(["Why?"])
+    embed_passages(BackgroundModel(made), ["Because."])
+
+    assert server.requests == [[f"{query}Why?"], [f"{passage}Because."]]
+    assert made.name == (f"openai:{model}:{query}:{passage}" if query else f"openai:{model}")
 
 
 def test_many_texts_travel_in_batches(server: Server) -> None:
