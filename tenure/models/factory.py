@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tenure.models.embedding import EmbeddingModel
 from tenure.models.reranking import RerankModel
 from tenure.models.transcription import TranscriptionModel
-from tenure.settings.models import ChatModelSettings, RetrievalModelSettings, TranscriptionSettings
+from tenure.settings.models import MULTILINGUAL_MODEL, ChatModelSettings, RetrievalModelSettings, TranscriptionSettings
 
 if TYPE_CHECKING:
     from tenure.models.openai.backend import OpenAIBackend
@@ -34,6 +34,10 @@ def create_chat_model(settings: ChatModelSettings) -> "OpenAIBackend | None":
 
 def create_embedding_model(settings: RetrievalModelSettings) -> EmbeddingModel:
     """Return the configured embedding model, or the embedded one if none is configured."""
+    if settings.embedding_model == MULTILINGUAL_MODEL:
+        from tenure.models.multilingual import MultilingualEncoder
+
+        return MultilingualEncoder(settings.embedding_threads)
     if settings.embedding_model:
         from tenure.models.openai.embeddings import OpenAIEmbeddings
 

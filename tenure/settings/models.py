@@ -14,6 +14,7 @@ ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "
 """Amount of hidden reasoning before a model answers."""
 
 AUTO_MODEL = "auto"
+MULTILINGUAL_MODEL = "multilingual"
 """Value of `model` for one that a model server on this machine offers."""
 
 
@@ -128,7 +129,12 @@ class RetrievalModelSettings(ModelServerSettings, HomeSettings):
     """Embedding model and rerank server."""
 
     embedding_model: str = ""
-    """Embedding model of the OpenAI-compatible server; empty for the built-in all-MiniLM-L6-v2."""
+    """Embedding model of the OpenAI-compatible server; `multilingual` for that of the extra of this name, and empty for
+    the built-in all-MiniLM-L6-v2."""
+    embedding_query_prefix: str = ""
+    """Text before questions and sentences for that model, such as `query: `; empty for that of E5 and Nomic models."""
+    embedding_passage_prefix: str = ""
+    """Text before passages for that model, such as `passage: `; a change embeds all corpora again."""
     embedding_threads: int = Field(default=0, ge=0, le=256)
     """Threads of the built-in embedding model; 0 for one per core."""
     rerank_model: str = ""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tenure.models.factory import create_embedding_model
 from tenure.models.minilm.model import MiniLM
+from tenure.models.multilingual import MultilingualEncoder
 from tenure.models.openai.embeddings import OpenAIEmbeddings
 from tenure.settings import Settings
 
@@ -14,6 +15,13 @@ def test_the_embedded_model_is_the_default(tmp_path: Path) -> None:
 
     assert isinstance(model, MiniLM)
     assert not (tmp_path / "models").exists()
+
+
+def test_the_multilingual_model_needs_no_server(tmp_path: Path) -> None:
+    """Its name in the settings selects the model of the extra, which is loaded at its first use."""
+    model = create_embedding_model(Settings(home=tmp_path, embedding_model="multilingual"))
+
+    assert isinstance(model, MultilingualEncoder)
 
 
 def test_a_configured_model_is_requested_from_the_server(tmp_path: Path) -> None:
