@@ -31,7 +31,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.embedding import EmbeddingModel
-from tenure.models.minilm.model import MiniLM
+from tenure.models.factory import create_embedding_model
 from tenure.settings import Settings
 
 STRATEGIES: tuple[SearchMode, ...] = get_args(SearchMode)
@@ -104,10 +104,10 @@ class Bench:
         rerank: RerankOptions = _NO_SECOND_STAGE,
         model: EmbeddingModel | None = None,
     ) -> None:
-        """Use `home` as the folder, with reranking if given, and the embedded model unless another one is given."""
+        """Use `home` as the folder, with reranking if given, and the model of the settings unless one is given."""
         self._home = home
         self._rerank = rerank
-        self._model = model or MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
+        self._model = model or create_embedding_model(settings)
         # All vectors are computed by the ingestion.
         self._settings = settings.model_copy(update={"cold_start_chunks": 100_000})
 

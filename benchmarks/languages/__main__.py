@@ -1,10 +1,11 @@
-"""Measure the search by words in several languages: `python -m benchmarks.languages FOLDER [--mixed] [--json]`.
+"""Measure the search in several languages: `python -m benchmarks.languages FOLDER [--search MODE] [--mixed] [--json]`.
 
 The folder has a subfolder for each language with pages in Markdown, as the sources of a translated manual have. The
 rule is the same for all languages: each section with enough text is a document without its heading, and its heading is
 the question. A heading that several sections share is no question. With `--mixed` all languages are in one corpus.
 
-Only the words are searched, so the vectors are arbitrary and cost no time.
+By default only the words are searched, so the vectors are arbitrary and cost no time. `--search dense` and `--search
+hybrid` use the embedding model of the settings, such as `TENURE_EMBEDDING_MODEL=multilingual`.
 """
 
 import argparse
@@ -70,6 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.languages", description=__doc__)
     parser.add_argument("folder", type=Path, help="folder with a subfolder for each language")
     parser.add_argument("--language", action="append", help="subfolder to measure; default all")
+    parser.add_argument("--search", action="append", choices=("sparse", "dense", "hybrid"), help="default sparse")
     parser.add_argument("--mixed", action="store_true", help="search all languages as one corpus")
     parser.add_argument("--home", type=Path, help="keep the knowledge bases here for the next time")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -77,24 +79,25 @@ def main() -> None:
     folders = sorted(folder for folder in arguments.folder.iterdir() if folder.is_dir())
     collections = [read_language(f) for f in folders if not arguments.language or f.name in arguments.language]
     with kept_or_thrown_away(arguments.home) as home:
-        bench = Bench(home, Settings(), model=ArbitraryVectors())
-        rows = list(measure([c for c in collections if c.questions], ("sparse",), bench, arguments.mixed))
+        modes = tuple(dict.fromkeys(arguments.search or ["sparse"]))
+        bench = Bench(home, Settings(), model=ArbitraryVectors() if modes == ("sparse",) else None)
+        rows = list(measure([c for c in collections if c.questions], modes, bench, arguments.mixed))
     sizes = {one.name: (len(one.documents), len(one.questions)) for one in collections}
     if arguments.json:
         print(json.dumps([_document(row, *sizes[row.collection]) for row in rows]))
         return
-    print(f"{'language':10}{'sections':>9}{'questions':>10}{'ndcg_10':>9}{'recall_10':>10}{'ms':>7}")
+    print(f"{'language':10}{'search':>8}{'sections':>9}{'questions':>10}{'ndcg_10':>9}{'recall_10':>10}{'ms':>7}")
     for row in rows:
         values, (documents, questions) = row.halves["all"], sizes[row.collection]
         print(
-            f"{row.collection:10}{documents:9}{questions:10}{values.ndcg_10:9.1f}{values.recall_10:10.1f}"
+            f"{row.collection:10}{row.strategy:>8}{documents:9}{questions:10}{values.ndcg_10:9.1f}{values.recall_10:10.1f}"
             f"{row.median_ms:7.1f}"
         )
 
 
 def _document(row: Row, sections: int, questions: int) -> dict[str, object]:
     values = row.halves["all"]._asdict()
-    return {"language": row.collection, "sections": sections, "questions": questions, **values}
+    return {"language": row.collection, "search": row.strategy, "sections": sections, "questions": questions, **values}
 
 
 if __name__ == "__main__":
