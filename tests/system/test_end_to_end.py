@@ -42,6 +42,8 @@ ELSEWHERE = {
     "query_refiner",
     "tool_selector",
     "reranker",
+    "picture_reader",
+    "query_translator",
     "test_writer",
     "coder",
     "code_reflector",
@@ -196,15 +198,26 @@ def test_a_folder_of_every_family_becomes_a_cited_report(offline: Home, shelf: P
 
 
 @slow
-def test_an_empty_folder_gives_a_report_without_evidence(offline: Home, tmp_path: Path) -> None:
+def test_documents_without_an_answer_give_a_report_without_evidence(offline: Home, tmp_path: Path) -> None:
     """Exit code 3, and a report that says that nothing was found and claims nothing."""
-    folder = tmp_path / "nothing"
+    folder = tmp_path / "other"
     folder.mkdir()
+    (folder / "bread.md").write_text("# Bread\n\nRye and salt.\n")
     done = offline.run("start", QUESTION, "--docs", str(folder))
 
     assert done.returncode == 3
     assert "**No evidence was found.**" in done.stdout
     assert "## References" not in done.stdout
+
+
+def test_an_empty_folder_is_refused(offline: Home, tmp_path: Path) -> None:
+    """Exit code 2 and one line that says what to do."""
+    folder = tmp_path / "nothing"
+    folder.mkdir()
+    done = offline.run("start", QUESTION, "--docs", str(folder))
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: --docs: {folder}: nothing is in it: put documents there, or name others\n"
 
 
 def test_a_missing_path_is_refused_before_anything_starts(tmp_path: Path) -> None:

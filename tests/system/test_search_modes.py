@@ -63,4 +63,4 @@ def test_a_follow_up_question_chooses_its_own_mode(offline: Home, tmp_path: Path
 
     assert (asked.returncode, unknown.returncode) == (0, 2)
     assert "Loom" in asked.stdout
-    assert "argument --search: invalid choice: 'magic'" in unknown.stderr
+    assert "--search: invalid choice: 'magic'" in unknown.stderr

@@ -1,5 +1,6 @@
 """Command `logs`: print the end of the logs of the local stack."""
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -30,16 +31,16 @@ def show_logs(settings: HomeSettings, part: str, lines: int, follow: bool) -> No
     if not log.is_file():
         raise TenureError(f"there is no log of the {part} in {settings.home}: `{PROGRAM} up` starts the local stack")
     print_note(str(log))
+    before = log.stat()
     for line in read_tail(log, lines):
         print_line(line)
     if follow:
         sys.stdout.flush()
-        _follow(log)
+        _follow(log, before)
 
 
-def _follow(log: Path) -> None:
-    """Print new lines of a log; a log that was rotated is read from its beginning."""
-    seen = log.stat()
+def _follow(log: Path, seen: os.stat_result) -> None:
+    """Print lines of a log after a state of it; a log that was rotated is read from its beginning."""
     position = seen.st_size
     while True:
         time.sleep(POLL_SECONDS)

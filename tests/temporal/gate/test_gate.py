@@ -19,6 +19,7 @@ import pytest
 from temporalio.api.workflowservice.v1 import ListNamespacesRequest
 from temporalio.client import Client
 
+from tenure.installation import PROGRAM_VARIABLE
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.gate.access_key import KEY_FILE
@@ -142,8 +143,9 @@ async def test_the_same_user_connects_by_port_and_by_socket(stack: tuple[Setting
 
 
 def test_the_server_has_no_settings_in_its_environment(stack: tuple[Settings, StackStatus]) -> None:
-    """Gate and server know the home and the system's variables, and no other variable of the shell."""
+    """Gate and server know the home, the name of the command and the system's variables, and no others of the shell."""
     known = {"HOME", "LANG", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER", "TENURE_HOME", "PYTHONPATH"}
+    known |= {PROGRAM_VARIABLE}
     for process in list_processes(stack[1]):
         environment = process.environ()
         assert {name for name in environment if not name.startswith("LC_")} <= known
