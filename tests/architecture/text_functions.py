@@ -93,7 +93,7 @@ UNBUILT_TYPES: Final = {
         docutils. docx. email.message. lxml. markdown_it. oxmsg. pptx. pydantic_core. pylatexenc. pypdfium2. re.Match
         tenure.sources.parsers.formats.rst. tenure.sources.search.feeds._Element tree_sitter. zipfile.""".split(),
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack os.stat_result pyarrow. tenure.knowledge.
-        tenure.sources.tables.sql_engine. typing.IO""".split(),
+        tenure.models.multilingual.USE tenure.sources.tables.sql_engine. typing.IO""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
         rich. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
         tenure.sources.search.api_provider.""".split(),

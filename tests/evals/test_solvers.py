@@ -48,7 +48,7 @@ async def evaluate(folder: Path, environment: dict[str, str], *arguments: str) -
 
 
 def read_logs(folder: Path) -> list[EvalLog]:
-    """Return the logs of all evaluations, the oldest one first."""
+    """Return the logs of all evaluations, the oldest one first; inside an event loop Inspect would patch asyncio."""
     return [read_eval_log(info) for info in reversed(list_eval_logs(str(folder / "logs")))]
 
 
@@ -68,7 +68,7 @@ async def test_a_killed_evaluation_pays_for_nothing_twice(server: WorkflowEnviro
             asked = Counter(json.dumps(request.json, sort_keys=True) for request in model.requests)
             assert await (await evaluate(tmp_path, environment)).wait() == 0
 
-    continued, repeated = read_logs(tmp_path)[-2:]
+    continued, repeated = (await asyncio.to_thread(read_logs, tmp_path))[-2:]
     assert continued.results is not None and continued.results.completed_samples == len(QUESTIONS)
     assert set(asked.values()) == {1}
     assert sum(asked.values()) == len(model.requests)
