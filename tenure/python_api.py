@@ -1,14 +1,18 @@
 """Python interface: start, follow, steer and read runs from a script or a notebook.
 
-It calls the operations that all faces share, so that a run is the same from everywhere.
+It calls the operations that all faces share, so that a run is the same from everywhere. A notebook shows the progress
+and the report of a run; otherwise nothing is printed.
 """
 
 import asyncio
+import html
 import logging
+import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, cleandoc, signature
 from pathlib import Path
+from string import Template
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from tenure.contracts.choices import CitationStyle, ReportFormat, ReportProofs
@@ -21,11 +25,15 @@ from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.messages import AskBody, OperationRequest, RunDetails, StartRequest, validate_request
 from tenure.runs.options import PathName, RunOptions
 from tenure.runs.service import Service, open_service
+from tenure.runs.session.progress_lines import describe_state
 from tenure.settings import Settings
 
 __all__ = ["InvalidRequest", "RunHandle", "TenureError", "open_run", "research", "research_sync", "start"]
 
 logger = logging.getLogger(__name__)
+
+# In a frame of its own, so that the styles of the report and of the notebook do not meet.
+_FRAME = Template('<iframe title="$title" srcdoc="$report" style="width: 100%; height: 40em; border: 0"></iframe>')
 
 
 class StartOptions(RunOptions, OperationRequest):
@@ -101,6 +109,23 @@ class RunHandle:
     ) -> bytes:
         """Return the report of an ended run in a format."""
         return await self._service.render_report(self.id, format, citations, proofs)
+
+    async def show(self) -> None:
+        """Show the run in a notebook: one line that follows its progress, and its report at the end.
+
+        Raises:
+            TenureError: the program is no notebook.
+        """
+        if not _is_notebook():
+            raise TenureError("show() needs a notebook: elsewhere, write report() to a file")
+        from IPython.display import HTML, display
+
+        view = display(HTML("starting"), display_id=True)
+        async for details in self.follow():
+            view.update(HTML(f'<p role="status">{html.escape(describe_state(details))}</p>'))
+        if details.is_completed:
+            report = (await self.report("html")).decode()
+            view.update(HTML(_FRAME.substitute(title=html.escape(details.question), report=html.escape(report))))
 
     async def ask(self, question: str, *, search_again: bool = False, new: bool = False) -> AskReply:
         """Ask a follow-up question and wait for its answer.
@@ -201,12 +226,14 @@ async def open_run(run_id: str, *, home: PathName | None = None) -> RunHandle:
 
 @_take_options(StartOptions)
 async def research(question: str, options: StartOptions) -> Result:
-    """Run a question to its end and return the result document.
+    """Run a question to its end and return the result document; in a notebook, show its progress and its report.
 
     Raises:
         TenureError: the run cannot be started, or failed.
     """
     run = await start(question, **_get_given(options))
+    if _is_notebook():
+        await run.show()
     return await run.wait()
 
 
@@ -215,9 +242,17 @@ def research_sync(question: str, options: StartOptions) -> Result:
     """Run a question to its end from a program without an event loop, and return the result document.
 
     Raises:
-        TenureError: the run cannot be started, or failed.
+        TenureError: the run cannot be started, or failed, or the program has an event loop, as a notebook has.
     """
+    if _is_notebook():
+        raise TenureError("a notebook has an event loop: write `await research(…)`")
     return asyncio.run(research(question, **_get_given(options)))
+
+
+def _is_notebook() -> bool:
+    """Return whether a kernel of Jupyter runs this program, such as that of a notebook or an editor."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return hasattr(shell, "kernel")
 
 
 def _load_settings(home: PathName | None) -> Settings:

@@ -11,9 +11,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import KernelManager
 
 import tenure
 from tenure.contracts.run.control import OutlineTopic
@@ -164,6 +167,55 @@ def test_a_program_without_an_event_loop_needs_one_call(stack: CommandLine) -> N
         result = thread.submit(research_sync, "Why?").result()
 
     assert result.title == "A stub report"
+
+
+@pytest.fixture
+def kernel(stack: CommandLine) -> Iterator[BlockingKernelClient]:
+    """A kernel of Jupyter, as notebooks and editors start one."""
+    manager = KernelManager()
+    manager.start_kernel(env=stack.environment({"PYTHONPATH": str(ROOT)}))
+    client = manager.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    yield client
+    client.stop_channels()
+    manager.shutdown_kernel()
+
+
+def run_cell(kernel: BlockingKernelClient, source: str) -> tuple[str, list[str], str]:
+    """Run a cell, and return its status, the HTML that it has shown one after the other, and its error."""
+    shown: list[str] = []
+
+    def hear(message: dict[str, Any]) -> None:
+        if message["msg_type"] in ("display_data", "update_display_data"):
+            shown.append(message["content"]["data"].get("text/html", ""))
+
+    reply = kernel.execute_interactive(source, output_hook=hear, timeout=120)["content"]
+    return reply["status"], shown, reply.get("evalue", "")
+
+
+def test_a_notebook_shows_the_progress_and_the_report(kernel: BlockingKernelClient) -> None:
+    """A line follows the run, the report takes its place at the end, and a failed run is an error."""
+    status, shown, _ = run_cell(kernel, "import tenure\nresult = await tenure.research('Why <b>?', id='py-notebook')")
+    again, reopened, _ = run_cell(kernel, "await (await tenure.open_run('py-notebook')).show()")
+    failed, _, failure = run_cell(kernel, "await tenure.research('fail now')")
+    refused, _, advice = run_cell(kernel, "tenure.research_sync('Why?')")
+
+    assert (status, again, failed, refused) == ("ok", "ok", "error", "error")
+    assert '<p role="status">' in shown[1]
+    assert shown[-1].startswith('<iframe title="Why &lt;b&gt;?" srcdoc="&lt;!DOCTYPE html&gt;')
+    assert "A stub report" in shown[-1]
+    assert reopened[-1] == shown[-1]
+    assert "told to fail" in failure
+    assert "await research" in advice
+
+
+async def test_only_a_notebook_shows_a_run(stack: CommandLine) -> None:
+    """A program that cannot show anything gets an error that says what it can do."""
+    run = await start("Why?")
+    with pytest.raises(TenureError, match="needs a notebook"):
+        await run.show()
+    await run.wait()
 
 
 @pytest.fixture(scope="module")

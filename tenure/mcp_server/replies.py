@@ -10,7 +10,7 @@ from tenure.contracts.run.run import RunProgress
 from tenure.mcp_server.messages import RunReply, StatusReply
 from tenure.runs.messages import RunDetails
 from tenure.runs.service import Service
-from tenure.runs.session.progress_lines import describe_phase, describe_usage
+from tenure.runs.session.progress_lines import describe_state
 
 RUNS_URI = "tenure://runs"
 """URI of the list of runs; a run is below it."""
@@ -61,17 +61,6 @@ def build_run_reply(service: Service, details: RunDetails) -> RunReply:
         report=build_report_uri(details.id) if details.is_completed else "",
         url=service.place.build_run_url(details.id),
     )
-
-
-def describe_state(details: RunDetails) -> str:
-    """Return the activity or the end of a run in one line."""
-    if not details.is_running:
-        return details.failure or details.status.replace("_", " ")
-    if details.pending_failures:
-        return "; ".join(details.pending_failures)
-    if details.progress is None:
-        return details.note or "starting"
-    return " · ".join(filter(None, (describe_phase(details.progress), describe_usage(details.progress))))
 
 
 def describe_request(progress: RunProgress) -> str:

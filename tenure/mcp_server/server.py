@@ -1,4 +1,4 @@
-"""Server of the Model Context Protocol: tools, resources and tasks over the operations of `tenure.runs`."""
+"""Server of the Model Context Protocol: tools, prompts, resources and tasks over the operations of `tenure.runs`."""
 
 import itertools
 from collections.abc import AsyncIterator
@@ -14,6 +14,9 @@ from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
     EmptyResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -30,6 +33,7 @@ from starlette.types import ASGIApp
 import tenure
 from tenure.installation import PROGRAM
 from tenure.mcp_server.home import LazyHome, McpContext, convert_errors
+from tenure.mcp_server.prompts import fill_prompt, list_prompts
 from tenure.mcp_server.replies import build_error
 from tenure.mcp_server.resources import list_resources, list_templates, read_resource
 from tenure.mcp_server.subscriptions import Subscriptions, open_subscriptions
@@ -68,6 +72,12 @@ def build_server(home: LazyHome, *, has_connections: bool = True) -> Server[Subs
     async def handle_call(context: McpContext, params: CallToolRequestParams) -> CallToolResult | TaskState:
         return await _call(home, context, params)
 
+    async def handle_list_prompts(context: McpContext, params: PaginatedRequestParams | None) -> ListPromptsResult:
+        return list_prompts()
+
+    async def handle_prompt(context: McpContext, params: GetPromptRequestParams) -> GetPromptResult:
+        return fill_prompt(params.name, params.arguments or {})
+
     async def handle_list(context: McpContext, params: PaginatedRequestParams | None) -> ListResourcesResult:
         with convert_errors():
             return await list_resources(await home.open())
@@ -97,6 +107,8 @@ def build_server(home: LazyHome, *, has_connections: bool = True) -> Server[Subs
         title="Tenure",
         instructions=INSTRUCTIONS,
         on_list_tools=handle_list_tools,
+        on_list_prompts=handle_list_prompts,
+        on_get_prompt=handle_prompt,
         on_list_resources=handle_list,
         on_list_resource_templates=handle_templates,
         on_read_resource=handle_read,

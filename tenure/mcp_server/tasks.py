@@ -24,9 +24,10 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from tenure.contracts.run.control import InputRequest, OutlineTopic, RunCommand
 from tenure.mcp_server.home import LazyHome, McpContext, convert_errors
 from tenure.mcp_server.repeats import start_or_join
-from tenure.mcp_server.replies import build_run_result, describe_request, describe_state
+from tenure.mcp_server.replies import build_run_result, describe_request
 from tenure.runs.messages import RunDetails, StartRequest
 from tenure.runs.service import Service
+from tenure.runs.session.progress_lines import describe_state
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 """Identifier of the extension."""

@@ -24,7 +24,7 @@ from tenure.mcp_server.messages import (
     SteerArguments,
 )
 from tenure.mcp_server.repeats import start_or_join
-from tenure.mcp_server.replies import build_result, build_run_result, describe_state
+from tenure.mcp_server.replies import build_result, build_run_result
 from tenure.report.render.markdown import render_answer
 from tenure.runs.messages import (
     AskBody,
@@ -37,6 +37,7 @@ from tenure.runs.messages import (
     validate_request,
 )
 from tenure.runs.service import Service
+from tenure.runs.session.progress_lines import describe_state
 
 SendProgress = Callable[[str], Awaitable[None]]
 """Function that informs the client about the progress of its call in one line."""

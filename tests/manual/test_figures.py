@@ -19,6 +19,7 @@ from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
 from tenure.contracts.knowledge.memory import MAX_PREFERENCES
 from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
 from tenure.contracts.sandbox import ProofLevel, SandboxLimits, SandboxVerdict
+from tenure.mcp_server.prompts import PROMPTS
 from tenure.mcp_server.tools import TOOLS
 from tenure.models.openai.capabilities import CACHE_TTL_SECONDS
 from tenure.python_api import RunHandle
@@ -112,7 +113,7 @@ NAMES: Final = {
     ("memory", "What is remembered"): get_args(MemoryKind),
     ("deployment", "Queues and workers"): ALL_QUEUES,
     ("coding", "What a verdict proves"): tuple(level for level in get_args(ProofLevel) if level != "none"),
-    ("interfaces", "MCP"): tuple(TOOLS),
+    ("interfaces", "MCP"): (*TOOLS, *PROMPTS),
 }
 """Names that the first column of a table has, whatever their order."""
 
@@ -236,12 +237,13 @@ def test_a_script_imports_a_checkout_as_stated() -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_the_entry_for_mcp_clients_starts_a_checkout() -> None:
-    """The command of the entry for a checkout runs outside of its environment."""
-    (block,) = re.findall(r"^```json\n(.*?)^```", read_section("interfaces", "MCP"), re.MULTILINE | re.DOTALL)
-    entry = json.loads(block)["mcpServers"]["tenure-checkout"]
-    words = [word.replace("/path/to/tenure", str(ROOT)) for word in (entry["command"], *entry["args"])]
+def test_the_entries_of_mcp_clients_start_a_server() -> None:
+    """Every entry names a command of the program, and that for a checkout runs outside of its environment."""
+    blocks = re.findall(r"^```json\n(.*?)^```", read_section("interfaces", "MCP"), re.MULTILINE | re.DOTALL)
+    *installed, checkout = (entry["tenure"] for block in blocks for entry in json.loads(block).values())
+    words = [word.replace("/path/to/tenure", str(ROOT)) for word in (checkout["command"], *checkout["args"])]
 
+    assert [(entry["command"], entry["args"]) for entry in installed] == [("tenure", ["mcp"])] * 2
     assert words[:2] == ["uv", "run"]
     if uv := shutil.which("uv"):
         done = subprocess.run(

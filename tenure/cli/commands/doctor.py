@@ -42,6 +42,7 @@ from tenure.temporal.owners import find_owner_fault
 from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_site_environment
+from tenure.temporal.stack.ports import move_ports
 from tenure.temporal.stack.workers import get_worker_command
 
 Level = Literal["ok", "warn", "fail"]
@@ -147,7 +148,8 @@ def check_ports(settings: StackSettings) -> Check:
         if status.exposure:
             return Check("ports", "warn", f"other users of this machine can reach the server: {status.exposure}")
         if status.server_pid is not None:
-            return Check("ports", "ok", f"{settings.temporal_port} and {settings.ui_port} are this home's stack's")
+            return Check("ports", "ok", f"{status.port} and {status.ui_port} are this home's stack's")
+        settings = move_ports(settings, [])
         server.check_ports(settings)
     except StackError as error:
         return Check("ports", "warn", str(error))
@@ -158,7 +160,7 @@ def check_server(settings: ClientSettings) -> Check:
     """Check the connection to the Temporal server, and that its workers have the knowledge base of this home."""
     try:
         server = locate_server(settings)
-        other = asyncio.run(_find_other_base(settings))
+        other = asyncio.run(_find_other_base(server.settings))
     except (TenureError, StackError, connection.ServerUnreachable) as error:
         configured = bool(connection.load_profile().address)
         message = str(error) if configured else f"{error}; `start` and `up` start a local one"

@@ -25,7 +25,9 @@ def stop_stack(settings: WorkerSettings, output: Output) -> None:
 def show_status(settings: StackSettings, output: Output) -> int:
     """Run `status`; exit code 4 if a part of the stack is missing."""
     status = local.get_status(settings)
-    if status.server_pid is None and (other := _find_other_base(settings)):
+    if status.server_pid is None and (
+        other := _find_other_base(settings.model_copy(update={"temporal_port": status.port}))
+    ):
         status = status.model_copy(update={"notes": (*status.notes, other)})
     print_status(status, output)
     if not output.json:

@@ -11,6 +11,7 @@ from tenure.contracts.run.control import InputRequest
 from tenure.contracts.run.run import RunProgress, TopicProgress
 from tenure.installation import PROGRAM
 from tenure.runs.formatting import truncate_line
+from tenure.runs.messages import RunDetails
 from tenure.runs.session.snapshot import PendingFailure, RunSnapshot, count_ingested
 
 STARTING = "the worker is starting"
@@ -203,6 +204,17 @@ def _topic_line(topic: TopicProgress) -> str:
     elif topic.round:
         line += f", round {topic.round + 1}"
     return line
+
+
+def describe_state(details: RunDetails) -> str:
+    """Return the activity or the end of a run in one line."""
+    if not details.is_running:
+        return details.failure or details.status.replace("_", " ")
+    if details.pending_failures:
+        return "; ".join(details.pending_failures)
+    if details.progress is None:
+        return details.note or "starting"
+    return " · ".join(filter(None, (describe_phase(details.progress), describe_usage(details.progress))))
 
 
 def describe_phase(progress: RunProgress) -> str:

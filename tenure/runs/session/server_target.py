@@ -3,7 +3,8 @@
 The rules, in order:
 
 1. `TEMPORAL_ADDRESS` or a profile names a server: it is used, and nothing is started.
-2. This home's stack runs, or the port is free: `ensure` starts the stack.
+2. This home's stack runs, or the port is free or that of another home's stack: `ensure` starts the stack, if need be
+   on other ports.
 3. Another Temporal server uses the port: it is treated as if it were configured. No worker is started for it
    automatically, since its fleet may have workers and a knowledge base already; watching commands report if no
    worker polls, and `up` starts one here.
@@ -169,9 +170,10 @@ def _check_temporal(settings: ConnectionSettings, error: PortTaken) -> None:
 
 def _of_stack(settings: ClientSettings, status: StackStatus, namespace: str) -> ServerTarget:
     """Return the target for this home's stack."""
-    if status.server_pid is not None and status.port != settings.temporal_port:
-        raise TenureError(status.notes[-1])
     is_local = status.server_pid is not None
+    if "temporal_port" in settings.model_fields_set and is_local and status.port != settings.temporal_port:
+        raise TenureError(status.notes[-1])
+    settings = settings.model_copy(update={"temporal_port": status.port, "ui_port": status.ui_port})
     address = connection.get_local_address(settings)
     ui = f"http://{HOST}:{status.ui_port}" if is_local else _web_ui(address, settings)
     return ServerTarget(settings, address, namespace, is_local, ui, status.site_url, status.notes, status.started)

@@ -28,6 +28,7 @@ from tenure.temporal.gate.sockets import GATE_SOCKET
 from tenure.temporal.stack import processes, server, workers
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.local_model import MODEL_GRACE_SECONDS, describe_stopped_model, ensure_local_model
+from tenure.temporal.stack.ports import keep_ports, move_ports
 from tenure.temporal.stack.record import StackRecord, clear, load, save
 from tenure.temporal.stack.site import SITE_GRACE_SECONDS, ensure_site, get_site_log
 from tenure.temporal.stack.workers import VersionReader, find_worker_fault, get_worker_grace
@@ -135,6 +136,10 @@ def start_stack(
             processes.stop(record.server, SERVER_GRACE_SECONDS)
             record = record.model_copy(update={"server": None})
         record = record.model_copy(update={"owners": owners})
+        if processes.is_alive(record.server):
+            settings = keep_ports(settings, record)
+        elif external is None:
+            settings = move_ports(settings, notes)
         # First, since it may be refused, and loads its file while the others start.
         record = ensure_local_model(settings, record, root, notes)
         if external is None:
@@ -191,8 +196,10 @@ def get_status(settings: StackSettings) -> StackStatus:
         StackError: the record cannot be read.
     """
     record = load(settings.home.absolute())
-    notes = []
-    if record.server and not processes.is_alive(record.server):
+    notes: list[str] = []
+    is_running = processes.is_alive(record.server)
+    settings = keep_ports(settings, record) if is_running else move_ports(settings, [])
+    if record.server and not is_running:
         notes.append(f"the Temporal server has stopped: run `{PROGRAM} up`")
     if record.worker and not processes.is_alive(record.worker):
         last = processes.read_last_line(get_worker_log(settings.home))
@@ -213,7 +220,7 @@ def get_status(settings: StackSettings) -> StackStatus:
         notes.append(f"the page has stopped (last log line: {last}): run `{PROGRAM} up`")
     if stopped := describe_stopped_model(settings.home, record):
         notes.append(stopped)
-    if processes.is_alive(record.server) and record.port != settings.temporal_port:
+    if is_running and record.port != settings.temporal_port:
         notes.append(_other_port(record))
     return _describe(settings, record, notes, started=False)
 

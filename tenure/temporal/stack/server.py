@@ -30,6 +30,8 @@ from tenure.temporal.stack.record import ProcessRecord
 SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus", "TenureOwner")
 """Keyword attributes registered at start; the same as in `workflows/runtime/search_attributes.py`."""
 
+GATE_MODULE = "tenure.temporal.gate"
+
 START_TIMEOUT_SECONDS = 60.0
 """Time a server may take until it answers."""
 
@@ -88,7 +90,7 @@ def build_command(settings: StackSettings, path: Path) -> list[str]:
     gate = ["--home", str(home), "--port", str(settings.temporal_port), "--ui-port", str(settings.ui_port)]
     codec = ["--codec"] if settings.encryption_keys is not None else []
     # Without the working directory on the import path: it is the home.
-    return [sys.executable, "-P", "-m", "tenure.temporal.gate", *gate, *codec, "--", *server]
+    return [sys.executable, "-P", "-m", GATE_MODULE, *gate, *codec, "--", *server]
 
 
 def map_keys_to_namespaces(settings: HomeSettings) -> dict[str, str]:
