@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.by_hand.__main__ import main
-from benchmarks.by_hand.answers import RefusedAnswer, check_answer
-from benchmarks.by_hand.folder import RequestFolder
-from benchmarks.by_hand.server import ByHandServer
+from evals.by_hand.__main__ import main
+from evals.by_hand.answers import RefusedAnswer, check_answer
+from evals.by_hand.folder import RequestFolder
+from evals.by_hand.server import ByHandServer
 from tenure.contracts.messages import Message
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.openai.chat import OpenAIChat
@@ -181,7 +181,7 @@ async def test_other_paths_are_refused(tmp_path: Path) -> None:
 
 async def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     """The process prints the settings of a client, serves, and ends at an interrupt."""
-    command = [sys.executable, "-m", "benchmarks.by_hand", "serve", "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "evals.by_hand", "serve", "--folder", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         base_url = (await asyncio.to_thread(process.stdout.readline)).split()[0].removeprefix("OPENAI_BASE_URL=")
