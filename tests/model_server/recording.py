@@ -94,7 +94,9 @@ class Recording:
         found, kind = self._choose(role, prompt)
         with self._lock:
             self.matches.append(Match(role, kind))
-        return found and _renumber(found, prompt)
+        if found is None or kind == "exact":
+            return found and found.answer
+        return _renumber(found, prompt)
 
     def _choose(self, role: str, prompt: str) -> tuple[RecordedAnswer | None, MatchKind]:
         for answer in self._answers.get(role, ()):
