@@ -35,7 +35,7 @@ from tests.model_server.recording import Recording
 
 ANSWERS: Final = RECORDED / "answers.jsonl.xz"
 """Recorded answers to the requests of the small evaluation."""
-MODERATE: Final = frozenset({"hotpotqa"})
+MODERATE: Final = frozenset({"hotpotqa", "musique"})
 """Tasks whose questions need several passages, so that their runs plan and review; the others answer directly."""
 FIGURES: Final = Path(__file__).parent / "figures.json"
 """Stored figures, with their date, commit and conditions."""

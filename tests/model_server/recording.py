@@ -94,9 +94,10 @@ class Recording:
         found, kind = self._choose(role, prompt)
         with self._lock:
             self.matches.append(Match(role, kind))
-        if found is None or kind == "exact":
-            return found and found.answer
-        return _renumber(found, prompt)
+        if found is None:
+            return None
+        answer: str | Json = found.answer if kind == "exact" else _renumber(found, prompt)
+        return answer
 
     def _choose(self, role: str, prompt: str) -> tuple[RecordedAnswer | None, MatchKind]:
         for answer in self._answers.get(role, ()):
@@ -107,10 +108,11 @@ class Recording:
         near = [
             (self._compare(role, words, other), one) for one, other in pairs if _find_question(one.prompt) == question
         ]
-        similarity, answer = max(near, key=lambda pair: pair[0], default=(0.0, None))
+        if not near:
+            return None, "none"
+        similarity, nearest = max(near, key=lambda pair: pair[0])
         # A request with a question is about the same one; the texts of others have to be alike as well.
-        is_near = answer is not None and (bool(question) or similarity >= _MIN_SIMILARITY)
-        return (answer, "nearest") if is_near else (None, "none")
+        return (nearest, "nearest") if question or similarity >= _MIN_SIMILARITY else (None, "none")
 
     def _compare(self, role: str, words: frozenset[str], other: frozenset[str]) -> float:
         """Return the share of the words that two prompts have in common, weighted by their rareness in the role."""
