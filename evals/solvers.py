@@ -138,7 +138,7 @@ def _describe_conditions(trial: str, options: Mapping[str, Any]) -> list[str]:
 
 
 def read_git(*words: str) -> str:
-    """Return what a command of git prints in the checkout."""
+    """Return the output of a git command in the checkout."""
     return subprocess.run(["git", *words], cwd=_ROOT, check=True, capture_output=True, text=True).stdout
 
 

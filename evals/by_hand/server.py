@@ -27,7 +27,7 @@ class ByHandServer:
         port: port on the loopback interface; 0 for a free one.
         recording: answers that are sent without waiting for a person.
         waits: whether a request without a recorded answer waits for a person; otherwise it is refused as a model
-            refuses, so that its role goes on without an answer.
+            refuses, so that its role continues without an answer.
 
     Attributes:
         missed: roles of the requests to which no recorded answer fits, in order of arrival.

@@ -25,7 +25,6 @@ from evals.scorers import (
     verdict,
 )
 
-
 METADATA = {SUPPORTING: ["a.md", "b.md"], CHOICES: ["8 months", "18 months", INSUFFICIENT]}
 
 

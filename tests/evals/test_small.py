@@ -32,6 +32,7 @@ async def evaluate(environment: dict[str, str], logs: Path) -> dict[str, dict[st
 
 
 @slow
+@pytest.mark.timeout(600)
 async def test_no_figure_is_worse_than_the_stored_one(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Every quality is as high and every cost as low as stored, but for the noise; every request finds its answer."""
     recording = Recording.load(small.ANSWERS)
@@ -52,7 +53,7 @@ async def test_no_figure_is_worse_than_the_stored_one(server: WorkflowEnvironmen
 
 
 def test_a_drop_beyond_the_noise_is_a_loss() -> None:
-    """A quality that falls and a cost that rises are named; what is within the noise, or better, is not."""
+    """A lower quality and a higher cost are named, and better figures are not."""
     stored = json.loads(small.FIGURES.read_text(encoding="utf-8"))["rows"]["nothing"]
     quality, cost = stored["hotpotqa"]["f1"], stored["hotpotqa"]["calls"]
     worse = stored | {"hotpotqa": stored["hotpotqa"] | {"f1": quality - 0.5, "calls": cost + 5}}

@@ -41,7 +41,7 @@ def test_a_choice_is_offered_in_the_question(tasks: dict[str, Task]) -> None:
 
 
 def test_a_claim_without_evidence_has_no_verdict(tasks: dict[str, Task]) -> None:
-    """Each label of SciFact is a verdict, or that there is none."""
+    """The labels of SciFact are yes, no and unknown."""
     assert [sample.target for sample in tasks["scifact"].dataset] == ["yes", UNKNOWN, "no", "yes", "no"]
 
 
