@@ -10,7 +10,7 @@
 FILE is JSONL, JSON or Parquet as the benchmark publishes it. A clone is `OWNER+NAME/repo`, `OWNER__NAME` or `NAME`.
 `evaluate` needs an `install_config` in each instance and its environment in the folder, which
 `python -m benchmarks.repositories mine` writes; for the official data, give the predictions to the official evaluation.
-With `--by-hand`, the model is a server whose requests wait in `SYSTEM/ID/requests` for `python -m benchmarks.by_hand`;
+With `--by-hand`, the model is a server whose requests wait in `SYSTEM/ID/requests` for `python -m evals.by_hand`;
 else it is the one of `OPENAI_BASE_URL`. The system `tenure-offline` has none.
 """
 
@@ -25,8 +25,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.by_hand.folder import RequestFolder
-from benchmarks.by_hand.server import ByHandServer
 from benchmarks.repositories.clones import find_clone, make_base
 from benchmarks.repositories.conversations import Usage, count_usage
 from benchmarks.repositories.environments import Environments, InstallationFailed
@@ -40,6 +38,8 @@ from benchmarks.repositories.instances import (
 )
 from benchmarks.repositories.systems import FAILED, Attempt, MiniSweAgent, OfflineTenure, System, Tenure
 from benchmarks.support.columns import format_columns
+from evals.by_hand.folder import RequestFolder
+from evals.by_hand.server import ByHandServer
 
 _PREDICTIONS: Final = "predictions.jsonl"
 _VERDICTS: Final = "verdicts.json"

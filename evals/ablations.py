@@ -35,25 +35,22 @@ MECHANISMS: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 @contextmanager
-def use_settings(settings: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables while a block runs."""
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)
+def use_environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Add environment variables while a block runs."""
+    before = dict(os.environ)
+    os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def measure(
     task: str, arguments: Mapping[str, Any], mechanism: str, limit: int | None, folder: Path
 ) -> dict[str, float]:
     """Run an evaluation without a mechanism, or with all of them for an empty name, and return its means."""
-    with use_settings(MECHANISMS.get(mechanism, {})):
+    with use_environment(MECHANISMS.get(mechanism, {})):
         (log,) = evaluate(task, task_args=dict(arguments), limit=limit, log_dir=str(folder), display="none")
     if log.status != "success":
         raise SystemExit(f"the evaluation without {mechanism or 'nothing'} failed: {log.error and log.error.message}")

@@ -13,6 +13,9 @@ from evals.scorers import SUPPORTING, known_answer, supporting_passages, usage
 from evals.solvers import DOCS, tenure
 from tenure.settings import Settings
 
+RECORDED = Path(__file__).parent / "recorded"
+"""Folder of the small evaluation whose answers are recorded."""
+
 
 def build_multihop(source: DataFile, file: str | None, *, answerable: bool) -> Task:
     """Return an evaluation of questions with known answers.

@@ -9,6 +9,12 @@ from evals.answers import Answer, contains_answer, normalize_answer
 
 SUPPORTING = "supporting"
 """Key of the file names of the supporting passages, in the metadata of a sample."""
+CHOICES = "choices"
+"""Key of the answers that are offered, in the metadata of a sample."""
+INSUFFICIENT = "Insufficient information to answer"
+"""The choice of an answer that the documents do not give, as LitQA words it."""
+UNKNOWN = "unknown"
+"""Verdict on a claim of which the documents say too little."""
 _MEANS = [{"*": [mean(), stderr()]}]
 
 
@@ -33,13 +39,28 @@ def known_answer() -> Scorer:
 
 @scorer(metrics=_MEANS)
 def verdict() -> Scorer:
-    """Compare the first word of the short answer with `yes` or `no`."""
+    """Compare the first word of the short answer with `yes` or `no`; any other one, or none, decides nothing."""
 
     async def score(state: TaskState, target: Target) -> Score:
         text = state.store_as(Answer).text
         first = normalize_answer(text).partition(" ")[0]
         decided = first in ("yes", "no")
-        return Score(value={"correct": float(first == target.text), "decided": float(decided)}, answer=text)
+        correct = first == target.text if decided else target.text == UNKNOWN
+        return Score(value={"correct": float(correct), "decided": float(decided)}, answer=text)
+
+    return score
+
+
+@scorer(metrics=_MEANS)
+def choice() -> Scorer:
+    """Compare the offered answer that the short answer names with the right one; none is insufficient information."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        text = state.store_as(Answer).text
+        named = [one for one in state.metadata[CHOICES] if contains_answer(text, [one])]
+        chosen = max(named, key=len) if named else INSUFFICIENT
+        values = {"correct": float(chosen == target.text), "decided": float(chosen != INSUFFICIENT)}
+        return Score(value=values, answer=chosen)
 
     return score
 

@@ -133,11 +133,12 @@ def _list_cited(result: Result, claims: Iterable[ResultClaim]) -> list[str]:
 def _describe_conditions(trial: str, options: Mapping[str, Any]) -> list[str]:
     """Return the conditions of every answer of an evaluation, with the state of the code."""
     settings = choose_model(Settings()).model_dump_json()
-    commit, changes = (_read_git(*words) for words in (("rev-parse", "HEAD"), ("diff", "HEAD", "--", *_CODE)))
+    commit, changes = (read_git(*words) for words in (("rev-parse", "HEAD"), ("diff", "HEAD", "--", *_CODE)))
     return [trial, json.dumps(options, sort_keys=True, default=str), settings, commit, changes]
 
 
-def _read_git(*words: str) -> str:
+def read_git(*words: str) -> str:
+    """Return the output of a git command in the checkout."""
     return subprocess.run(["git", *words], cwd=_ROOT, check=True, capture_output=True, text=True).stdout
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.by_hand.folder import StoredRequest
+from evals.by_hand.folder import StoredRequest
 from tests.model_server.request import count_tokens, read_format, read_messages
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
-from benchmarks.by_hand.folder import RequestFolder
+from evals.by_hand.folder import RequestFolder
 from tests.model_server import ModelServer
 from tests.model_server.request import read_messages, read_schema
 

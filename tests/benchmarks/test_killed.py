@@ -4,10 +4,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-from benchmarks.by_hand.folder import RequestFolder, RequestInbox
 from benchmarks.repositories.instances import Instance
 from benchmarks.repositories.killed import Moment, draw_moments, replay_killed
 from benchmarks.repositories.replay import RecordedRequest, Replay
+from evals.by_hand.folder import RequestFolder, RequestInbox
 from tests.support.repositories.git import CLOCK, make_repository, run_git
 from tests.support.tiers import slow
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from benchmarks import swebench
-from benchmarks.by_hand.folder import RequestFolder, RequestInbox
 from benchmarks.repositories import __main__ as repositories
 from benchmarks.repositories import first_action, offline, seeding
 from benchmarks.repositories.__main__ import Mine, Source
@@ -43,6 +42,7 @@ from benchmarks.repositories.seeding import Seeder, iterate_faults, read_modules
 from benchmarks.repositories.systems import Attempt, build_test_command
 from benchmarks.repositories.test_runs import parse_tap, read_jest_report
 from benchmarks.repositories.verification import NotVerified, compare_outcomes
+from evals.by_hand.folder import RequestFolder, RequestInbox
 from tenure.algorithms.coding.engineer_answer import parse_engineer_answer
 from tenure.algorithms.coding.mutation import normalize_source
 from tenure.algorithms.text.code_blocks import parse_python

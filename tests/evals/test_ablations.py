@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="the dependency group evals is not installed")
 
-from evals.ablations import MECHANISMS, render_table, use_settings
+from evals.ablations import MECHANISMS, render_table, use_environment
 from tenure.roles.registry import list_role_names
 from tenure.settings import Settings
 
@@ -23,7 +23,7 @@ def test_every_mechanism_is_switched_off_by_settings() -> None:
             del os.environ[name]
         usual = Settings(_env_file=None)
         for settings in MECHANISMS.values():
-            with use_settings(settings):
+            with use_environment(settings):
                 changed = Settings(_env_file=None)
             assert changed != usual
             assert changed.offline_roles <= set(list_role_names())

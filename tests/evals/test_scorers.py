@@ -12,12 +12,25 @@ from inspect_ai.scorer import Scorer, Target
 from inspect_ai.solver import TaskState
 
 from evals.answers import Answer, contains_answer
-from evals.scorers import SUPPORTING, compute_token_f1, known_answer, supporting_passages, usage, verdict
+from evals.scorers import (
+    CHOICES,
+    INSUFFICIENT,
+    SUPPORTING,
+    UNKNOWN,
+    choice,
+    compute_token_f1,
+    known_answer,
+    supporting_passages,
+    usage,
+    verdict,
+)
+
+METADATA = {SUPPORTING: ["a.md", "b.md"], CHOICES: ["8 months", "18 months", INSUFFICIENT]}
 
 
 def judge(scorer: Scorer, target: str | list[str], **answer: Any) -> dict[str, float]:
     """Return the values of a scorer for an answer."""
-    state = TaskState(ModelName("none/none"), 1, 1, "Who?", [], metadata={SUPPORTING: ["a.md", "b.md"]})
+    state = TaskState(ModelName("none/none"), 1, 1, "Who?", [], metadata=METADATA)
     stored = state.store_as(Answer)
     for name, value in answer.items():
         setattr(stored, name, value)
@@ -62,6 +75,16 @@ def test_a_verdict_is_the_first_word() -> None:
     assert judge(verdict(), "no", text="No, it was delayed.") == {"correct": 1.0, "decided": 1.0}
     assert judge(verdict(), "no", text="Yes.") == {"correct": 0.0, "decided": 1.0}
     assert judge(verdict(), "no", text="It was delayed.") == {"correct": 0.0, "decided": 0.0}
+    assert judge(verdict(), UNKNOWN) == {"correct": 1.0, "decided": 0.0}
+    assert judge(verdict(), UNKNOWN, text="Yes.") == {"correct": 0.0, "decided": 1.0}
+
+
+def test_a_choice_is_named_in_the_answer() -> None:
+    """The offered words are found as whole ones; an answer without any of them is insufficient information."""
+    assert judge(choice(), "18 months", text="For 18 months.") == {"correct": 1.0, "decided": 1.0}
+    assert judge(choice(), "8 months", text="18 months") == {"correct": 0.0, "decided": 1.0}
+    assert judge(choice(), INSUFFICIENT) == judge(choice(), INSUFFICIENT, text=INSUFFICIENT)
+    assert judge(choice(), INSUFFICIENT) == {"correct": 1.0, "decided": 0.0}
 
 
 def test_cited_passages_are_compared_with_the_supporting_ones() -> None:

@@ -5,14 +5,16 @@ import json
 from tests.support.schema_instance import Json
 
 
-def build_completion(completion_id: str, model: str, usage: Json, answer: str | Json, finish_reason: str) -> Json:
-    """Return a completion.
+def build_completion(
+    completion_id: str, model: str, usage: Json, answer: str | Json | None, finish_reason: str
+) -> Json:
+    """Return a completion; None instead of an answer is a refusal.
 
     An answer that is an object is the call of a function: `action` with its `arguments`; or it has `calls`, a list of
     these, and possibly a `text`.
     """
-    message: Json = {"role": "assistant", "content": answer, "refusal": None}
-    if not isinstance(answer, str):
+    message: Json = {"role": "assistant", "content": answer, "refusal": "no answer" if answer is None else None}
+    if isinstance(answer, dict):
         calls = [_build_call(call, number) for number, call in enumerate(answer.get("calls", [answer]), 1)]
         message |= {"content": answer.get("text"), "tool_calls": calls}
         finish_reason = "tool_calls"

@@ -1,30 +1,31 @@
-"""Replay recorded conversations: answers of a model or a person, by the requests that they belong to.
+"""Replay recorded answers of a model or a person to requests that need not be the same.
 
-A recording is a file of JSON lines, one for each answer in order of arrival, with the role and a hash of the prompt.
-A request is answered by the answer to exactly this prompt, or by the next unused answer of its role, since prompts
-change more often than answers become useless; an answer on the same topic or task comes first, since sections and
-searches are asked concurrently. The numbers of passages in such an answer are those of the same passages in the new
-prompt, so that a change of ranking does not make its citations wrong.
+A recording has one JSON object a line, with the role that asked, the prompt without its instructions, and the answer; a
+file whose name ends in `.xz` is compressed. A request is answered by the answer to its prompt, or to the nearest one of
+the same role and question, since prompts change more often than answers become useless. The numbers of passages in
+such an answer are those of the same passages in the new prompt, so that a change of ranking does not make its citations
+wrong.
 """
 
-import hashlib
 import json
+import lzma
+import math
 import re
 import threading
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
 from tests.model_server.request import read_functions, read_messages, read_schema
 from tests.support.schema_instance import Json
 
-MatchKind = Literal["exact", "subject", "order", "none"]
-"""Way by which an answer was found: by the prompt, by role and subject, by role and order, or not at all."""
+MatchKind = Literal["exact", "nearest", "none"]
+"""Way by which an answer was found: by the prompt, by the nearest one, or not at all."""
 
-_KEY_CHARACTERS = 16
-_SUBJECT = re.compile(r"^<(?:topic|task)>\n(.+)$", re.MULTILINE)
-"""First line of what a request is about."""
+_MIN_SIMILARITY = 0.2
+"""Least similarity of a prompt without a question, such as that of a coding role."""
+_QUESTION = re.compile(r"<question>\n(.*?)\n</question>", re.DOTALL)
 _PASSAGE = re.compile(r'^<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>$', re.MULTILINE | re.DOTALL)
 _PASSAGE_CHARACTERS = 60
 _MARK = re.compile(r"\[(\d{1,3}(?:, \d{1,3})*)((?:, i)?)\]")
@@ -36,14 +37,10 @@ class RecordedAnswer(NamedTuple):
 
     role: str
     """Role that asked."""
-    key: str
-    """Hash of the prompt."""
+    prompt: str
+    """Messages of the request, without the instructions."""
     answer: str | Json
     """The answer; a text, or an object."""
-    subject: str = ""
-    """Topic or task of the request; empty if it names none."""
-    passages: Mapping[str, str] = MappingProxyType({})
-    """Beginnings of the passages that the answer names, by their numbers."""
 
 
 class Match(NamedTuple):
@@ -56,93 +53,108 @@ class Match(NamedTuple):
 
 
 def record_answer(request: Json, text: str) -> RecordedAnswer:
-    """Return an answer with the role and the key of its request."""
+    """Return an answer with the role and the prompt of its request."""
     role, schema = read_schema(request)
     answer = json.loads(text) if schema or read_functions(request) else text
-    shown = _find_passages(request)
-    numbers = _list_marked_numbers(answer) if isinstance(answer, str) else _list_passage_numbers(answer)
-    named = {str(n): shown[n] for n in sorted(numbers) if n in shown}
-    return RecordedAnswer(role, _hash_prompt(request), answer, _find_subject(request), named)
+    return RecordedAnswer(role, _read_prompt(request), answer)
 
 
 def save_recording(path: Path, answers: Iterable[RecordedAnswer]) -> None:
     """Write a recording."""
-    named = ({name: value for name, value in one._asdict().items() if value or name == "answer"} for one in answers)
-    lines = (json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=dict) for fields in named)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    lines = (json.dumps(one._asdict(), ensure_ascii=False, separators=(",", ":")) for one in answers)
+    content = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else content)
 
 
 class Recording:
-    """Answers of a recording, each of which replies to one request by its order, or to any number by its prompt."""
+    """Answers of a recording, each of which replies to any number of requests."""
 
     def __init__(self, answers: Iterable[RecordedAnswer]) -> None:
-        self._answers = tuple(answers)
-        self._used: set[int] = set()
         self._lock = threading.Lock()
+        self._answers: dict[str, list[RecordedAnswer]] = defaultdict(list)
+        for answer in answers:
+            self._answers[answer.role].append(answer)
+        self._words = {role: [_list_words(one.prompt) for one in group] for role, group in self._answers.items()}
+        self._frequencies = {
+            role: Counter(word for one in group for word in one) for role, group in self._words.items()
+        }
         self.matches: list[Match] = []
         """Matches of all requests so far, in order of arrival."""
 
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a recording from its file."""
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return cls(RecordedAnswer(**json.loads(line)) for line in lines)
+        content = path.read_bytes()
+        text = (lzma.decompress(content) if path.suffix == ".xz" else content).decode()
+        return cls(RecordedAnswer(**json.loads(line)) for line in text.split("\n") if line)
 
     def find_answer(self, request: Json) -> str | Json | None:
-        """Return the answer to a request, or None if no answer of its role is left."""
-        role, key, subject = read_schema(request)[0], _hash_prompt(request), _find_subject(request)
+        """Return the answer to a request, or None if no prompt of its role is near enough."""
+        role, prompt = read_schema(request)[0], _read_prompt(request)
+        found, kind = self._choose(role, prompt)
         with self._lock:
-            number, kind = self._choose(role, key, subject)
             self.matches.append(Match(role, kind))
-            if number is None:
-                return None
-            self._used.add(number)
-            found = self._answers[number]
-            return found.answer if kind == "exact" else _renumber(found, _find_passages(request))
+        if found is None:
+            return None
+        answer: str | Json = found.answer if kind == "exact" else _renumber(found, prompt)
+        return answer
 
-    def _choose(self, role: str, key: str, subject: str) -> tuple[int | None, MatchKind]:
-        same_prompt = [n for n, answer in enumerate(self._answers) if answer.key == key]
-        if same_prompt:
-            return next((n for n in same_prompt if n not in self._used), same_prompt[-1]), "exact"
-        unused = [n for n, answer in enumerate(self._answers) if answer.role == role and n not in self._used]
-        same_subject = [n for n in unused if subject and self._answers[n].subject == subject]
-        if same_subject:
-            return same_subject[0], "subject"
-        return (unused[0], "order") if unused else (None, "none")
+    def _choose(self, role: str, prompt: str) -> tuple[RecordedAnswer | None, MatchKind]:
+        for answer in self._answers.get(role, ()):
+            if answer.prompt == prompt:
+                return answer, "exact"
+        words, question = _list_words(prompt), _find_question(prompt)
+        pairs = zip(self._answers.get(role, ()), self._words.get(role, ()), strict=True)
+        near = [
+            (self._compare(role, words, other), one) for one, other in pairs if _find_question(one.prompt) == question
+        ]
+        if not near:
+            return None, "none"
+        similarity, nearest = max(near, key=lambda pair: pair[0])
+        # A request with a question is about the same one; the texts of others have to be alike as well.
+        return (nearest, "nearest") if question or similarity >= _MIN_SIMILARITY else (None, "none")
 
+    def _compare(self, role: str, words: frozenset[str], other: frozenset[str]) -> float:
+        """Return the share of the words that two prompts have in common, weighted by their rareness in the role."""
+        frequencies, total = self._frequencies[role], len(self._answers[role]) + 1
 
-def _find_subject(request: Json) -> str:
-    """Return the last topic or task of the messages; a conversation keeps it."""
-    text = "\n".join(message.get("content") or "" for message in read_messages(request))
-    found = _SUBJECT.findall(text)
-    return str(found[-1]) if found else ""
+        def weigh(group: frozenset[str]) -> float:
+            return math.fsum(math.log(total / max(frequencies[word], 1)) for word in group)
 
-
-def _find_passages(request: Json) -> dict[int, str]:
-    """Return the beginnings of the passages of a request by their numbers."""
-    text = "\n".join(message.get("content") or "" for message in read_messages(request))
-    return {int(number): passage[:_PASSAGE_CHARACTERS] for number, passage in _PASSAGE.findall(text)}
-
-
-def _list_passage_numbers(answer: Any) -> set[int]:
-    """List all numbers in fields `passages` of an answer."""
-    if isinstance(answer, list):
-        return {number for part in answer for number in _list_passage_numbers(part)}
-    if not isinstance(answer, dict):
-        return set()
-    own = set(answer.get("passages") or ())
-    return own.union(*(_list_passage_numbers(part) for name, part in answer.items() if name != "passages"))
+        return weigh(words & other) / weigh(words | other)
 
 
-def _list_marked_numbers(answer: str) -> set[int]:
-    """List all numbers in the citation marks of an answer in text."""
-    return {int(number) for mark in _MARK.finditer(answer) for number in mark[1].split(", ")}
+def _read_prompt(request: Json) -> str:
+    """Return the messages of a request without the instructions, and without the schema that some servers need."""
+    texts = (
+        _read_content(one) for one in read_messages(request) if isinstance(one, dict) and one.get("role") != "system"
+    )
+    return "\n\n".join(texts)
 
 
-def _renumber(recorded: RecordedAnswer, shown: Mapping[int, str]) -> Any:
+def _read_content(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content if "text" in part)
+
+
+def _list_words(prompt: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", prompt.casefold()))
+
+
+def _find_question(prompt: str) -> str:
+    found = _QUESTION.findall(prompt)
+    return str(found[0]) if found else ""
+
+
+def _find_passages(prompt: str) -> dict[int, str]:
+    """Return the beginnings of the passages of a prompt by their numbers."""
+    return {int(number): passage[:_PASSAGE_CHARACTERS] for number, passage in _PASSAGE.findall(prompt)}
+
+
+def _renumber(recorded: RecordedAnswer, prompt: str) -> Any:
     """Return an answer with the numbers that its passages have in another prompt; passages it lacks are omitted."""
-    numbers = {text: number for number, text in shown.items()}
-    new = {int(number): numbers.get(text) for number, text in recorded.passages.items()}
+    numbers = {text: number for number, text in _find_passages(prompt).items()}
+    new = {number: numbers.get(text) for number, text in _find_passages(recorded.prompt).items()}
 
     def rewrite(part: Any) -> Any:
         if isinstance(part, list):
@@ -160,9 +172,3 @@ def _renumber(recorded: RecordedAnswer, shown: Mapping[int, str]) -> Any:
 
     answer = recorded.answer
     return _MARK.sub(rewrite_mark, answer) if isinstance(answer, str) else rewrite(answer)
-
-
-def _hash_prompt(request: Json) -> str:
-    """Return the hash of messages, schema and functions, without the model and its parameters."""
-    content = [read_messages(request), *read_schema(request), read_functions(request)]
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_KEY_CHARACTERS]

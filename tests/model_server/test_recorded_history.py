@@ -40,5 +40,4 @@ def test_a_recorded_inquiry_leads_to_its_report(tmp_path: Path) -> None:
     assert "eleven weeks" in changes[0].text and "nine weeks" in changes[2].text
     assert {claim.status for claim in (*cause, *changes) if claim.citations} == {"supported"}
     assert result.evaluation is not None and [part.answered for part in result.evaluation.parts] == ["yes", "yes"]
-    kinds = Counter(match.kind for match in recording.matches)
-    assert kinds["exact"] + kinds["subject"] + kinds["order"] > kinds["none"], recording.matches
+    assert not Counter(match.kind for match in recording.matches)["none"], recording.matches

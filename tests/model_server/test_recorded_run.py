@@ -56,5 +56,4 @@ def test_a_recorded_conversation_leads_to_its_report(tmp_path: Path) -> None:
     written = [claim.text for section in result.sections for claim in section.claims]
     assert "In fog the light of a lighthouse is not seen." in written
     assert "Ships therefore also use radio beacons." in written
-    kinds = Counter(match.kind for match in recording.matches)
-    assert kinds["exact"] + kinds["order"] > kinds["none"], recording.matches
+    assert not Counter(match.kind for match in recording.matches)["none"], recording.matches

@@ -7,10 +7,11 @@ from typing import Any
 
 import httpx
 
-from benchmarks.by_hand.__main__ import main
-from benchmarks.by_hand.folder import RequestFolder, RequestInbox
+from evals.by_hand.__main__ import main
+from evals.by_hand.folder import RequestFolder, RequestInbox
 from tenure.roles.base import mark_documents, mark_passages
 from tests.model_server import ModelServer, Recording
+from tests.model_server.recording import RecordedAnswer, save_recording
 from tests.support.passages import passage
 from tests.support.schema_instance import MARKER
 
@@ -46,24 +47,34 @@ def ask(server: ModelServer, body: dict[str, Any]) -> str:
     return title
 
 
-def test_answers_are_found_by_prompt_or_by_order(tmp_path: Path) -> None:
-    """The same prompt gets its own answer, with any parameters; another one gets the next unused answer of its role."""
-    recording = Recording.load(record(tmp_path, {"One?": "first", "Two?": "second", "Three?": "third"}))
+def test_answers_are_found_by_prompt_or_by_nearness(tmp_path: Path) -> None:
+    """The same prompt gets its own answer, with any parameters and again; a changed one gets that of the nearest."""
+    rye, oat = "<question>\nRye?\n</question>\n", "<question>\nOat?\n</question>\n"
+    prompts = {f"{rye}flour water": "first", f"{rye}salt yeast": "second", f"{oat}flour water": "third"}
+    recording = Recording.load(record(tmp_path, prompts))
     with ModelServer(recording=recording) as server:
-        bodies = (build_body("Two?", temperature=0.5), build_body("New?"), build_body("Newer?"), build_body("Two?"))
-        titles = [ask(server, body) for body in bodies]
-        assert titles == ["second", "first", "third", "second"]
-        assert [match.kind for match in recording.matches] == ["exact", "order", "order", "exact"]
+        bodies = (build_body(f"{rye}flour water", temperature=0.5), build_body(f"{rye}salt yeast sugar"))
+        assert [ask(server, body) for body in (*bodies, bodies[0])] == ["first", "second", "first"]
+        assert ask(server, build_body(f"{oat}salt yeast")) == "third"
+        assert [match.kind for match in recording.matches] == ["exact", "nearest", "exact", "nearest"]
 
 
-def test_concurrent_requests_get_the_answers_on_their_topics(tmp_path: Path) -> None:
-    """If a prompt has changed, the last topic or task that it names decides among the answers of its role."""
-    rye, oat = "<task>\nBread\n</task>\n<topic>\nRye\nHow?\n</topic>", "<topic>\nOat\nHow?\n</topic>"
-    recording = Recording.load(record(tmp_path, {rye: "on rye", oat: "on oat", "None?": "on nothing"}))
-    with ModelServer(recording=recording) as server:
-        bodies = (build_body(f"{oat} New."), build_body(f"{rye} New."), build_body("<topic>\nWheat\n</topic>"))
-        assert [ask(server, body) for body in bodies] == ["on oat", "on rye", "on nothing"]
-        assert [match.kind for match in recording.matches] == ["subject", "subject", "order"]
+def test_a_request_without_a_question_needs_a_prompt_that_is_alike(tmp_path: Path) -> None:
+    """Shared words of every prompt of a role do not count; half of the rare ones are enough."""
+    recording = Recording.load(record(tmp_path, {"Write on rye bread": "rye", "Write on oat milk": "oat"}))
+
+    assert recording.find_answer(build_body("Write on oat drinks")) == {"title": "oat"}
+    assert recording.find_answer(build_body("Write on wheat and barley")) is None
+    assert [match.kind for match in recording.matches] == ["nearest", "none"]
+
+
+def test_a_recording_can_be_compressed(tmp_path: Path) -> None:
+    """The ending of the name decides."""
+    kept = [RecordedAnswer("namer", "Rye?", {"title": "rye"})]
+    save_recording(tmp_path / "r.jsonl.xz", kept)
+
+    assert (tmp_path / "r.jsonl.xz").read_bytes().startswith(b"\xfd7zXZ")
+    assert Recording.load(tmp_path / "r.jsonl.xz").find_answer(build_body("Rye?")) == {"title": "rye"}
 
 
 def test_citations_follow_their_passages(tmp_path: Path) -> None:
@@ -98,13 +109,12 @@ def test_marks_of_a_text_follow_their_passages(tmp_path: Path) -> None:
 
 
 def test_a_request_without_a_recorded_answer_gets_an_instance(tmp_path: Path) -> None:
-    """Another role, or more requests than answers, are answered by the schema; a script takes precedence."""
+    """Another role is answered by the schema; a script takes precedence."""
     recording = Recording.load(record(tmp_path, {"One?": "first"}))
     with ModelServer(recording=recording) as server:
         assert ask(server, build_body("One?", "other")).startswith(MARKER)
-        assert ask(server, build_body("New?")) == "first"
-        assert ask(server, build_body("Newer?")).startswith(MARKER)
+        assert ask(server, build_body("One?")) == "first"
         server.on("other", {"title": "scripted"})
         assert ask(server, build_body("One?", "other")) == "scripted"
-        assert [match.kind for match in recording.matches] == ["none", "order", "none"]
-        assert Counter(match.role for match in recording.matches) == {"namer": 2, "other": 1}
+        assert [match.kind for match in recording.matches] == ["none", "exact"]
+        assert Counter(match.role for match in recording.matches) == {"namer": 1, "other": 1}

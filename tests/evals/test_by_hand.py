@@ -13,14 +13,17 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.by_hand.__main__ import main
-from benchmarks.by_hand.answers import RefusedAnswer, check_answer
-from benchmarks.by_hand.folder import RequestFolder
-from benchmarks.by_hand.server import ByHandServer
+from evals.by_hand.__main__ import main
+from evals.by_hand.answers import RefusedAnswer, check_answer
+from evals.by_hand.folder import RequestFolder
+from evals.by_hand.server import ByHandServer
 from tenure.contracts.messages import Message
 from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.errors import UnusableAnswer
 from tenure.models.openai.chat import OpenAIChat
 from tenure.roles.research.question_rewriter import ROLE
+from tests.model_server import Recording
+from tests.model_server.recording import RecordedAnswer
 from tests.models.routes import routes
 from tests.support.waiting import wait_until
 
@@ -181,7 +184,7 @@ async def test_other_paths_are_refused(tmp_path: Path) -> None:
 
 async def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     """The process prints the settings of a client, serves, and ends at an interrupt."""
-    command = [sys.executable, "-m", "benchmarks.by_hand", "serve", "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "evals.by_hand", "serve", "--folder", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         base_url = (await asyncio.to_thread(process.stdout.readline)).split()[0].removeprefix("OPENAI_BASE_URL=")
@@ -236,3 +239,41 @@ def test_function_calls_that_do_not_fit_are_refused(answer: dict[str, Any], comp
     tools = [{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]
     with pytest.raises(RefusedAnswer, match=complaint):
         check_answer({"model": "m", "messages": [], "tools": tools}, json.dumps(answer))
+
+
+def recorded(question: str, answer: dict[str, Any]) -> Recording:
+    """Return a recording of one answer to a question."""
+    return Recording([RecordedAnswer(ROLE.name, f"<question>\n{question}\n</question>", answer)])
+
+
+def question_request(question: str) -> ChatRequest:
+    prompt = (PROMPT[0], Message(role="user", content=f"<question>\n{question}\n</question>\nBriefly."))
+    return ChatRequest(ROLE.name, "main", prompt, ROLE.output.model_json_schema())
+
+
+async def test_a_recording_answers_what_it_can(tmp_path: Path) -> None:
+    """A request of a recorded question is answered and kept; another one is refused as a model refuses, and counted."""
+    recording = recorded("What is rye?", json.loads(TITLE))
+    with ByHandServer(RequestFolder(tmp_path), recording=recording, waits=False) as server:
+        async with connected(server.base_url) as chat:
+            completion = await chat.complete(question_request("What is rye?"), ModelCall())
+            with pytest.raises(UnusableAnswer, match="refused"):
+                await chat.complete(question_request("What is oat?"), ModelCall())
+
+    assert json.loads(completion.text) == json.loads(TITLE)
+    assert server.missed == [ROLE.name]
+    assert [request.answer is not None for request in RequestFolder(tmp_path).load_all()] == [True, False]
+
+
+async def test_what_a_recording_lacks_can_be_answered_by_hand(tmp_path: Path) -> None:
+    """An answer that no longer fits the schema is not sent; the request waits for a person."""
+    recording = recorded("What is rye?", {"title": "of an older schema"})
+    with ByHandServer(RequestFolder(tmp_path), recording=recording) as server:
+        async with connected(server.base_url) as chat:
+            asked = asyncio.create_task(chat.complete(question_request("What is rye?"), ModelCall()))
+            assert await run("next", "--folder", tmp_path, "--wait", "30") == 0
+            (tmp_path / "answer").write_text(TITLE, encoding="utf-8")
+            assert await run("answer", "--folder", tmp_path, "1", tmp_path / "answer") == 0
+            assert (await asked).text == TITLE
+
+    assert server.missed == [ROLE.name]

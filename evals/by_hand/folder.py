@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.by_hand.answers import check_answer
+from evals.by_hand.answers import check_answer
 from tests.model_server.request import count_message_tokens, read_functions, read_messages, read_schema
 
 _ANSWER = "answer.json"

@@ -1,10 +1,11 @@
-"""Answer the requests of a run by hand: `python -m benchmarks.by_hand COMMAND --folder FOLDER`.
+"""Answer the requests of a run by hand: `python -m evals.by_hand COMMAND --folder FOLDER`.
 
-    serve --port PORT     OpenAI-compatible server on the loopback interface; writes each request to the folder
+    serve --port PORT     OpenAI-compatible server on the loopback interface; writes each request to the folder;
+                          with --replay FILE, a recording answers what it can
     next                  print the oldest open request; with --new, only its messages after those of the one before
     answer N FILE         store the answer of request N, after a check against its schema
     list                  print one line for each request
-    export FILE           write all answers to a recording, which the model server of the tests replays
+    export FILE           write all answers to a recording, compressed if its name ends in .xz
 
 Prompts can be tried in this way with people or with any assistant. A run that uses the server needs a long timeout:
 `OPENAI_BASE_URL=http://127.0.0.1:PORT/v1 TENURE_MODEL_TIMEOUT=1800`. The retry of a call that timed out keeps the
@@ -17,17 +18,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.by_hand.answers import RefusedAnswer
-from benchmarks.by_hand.folder import RequestFolder, StoredRequest
-from benchmarks.by_hand.server import ByHandServer
-from tests.model_server.recording import record_answer, save_recording
+from evals.by_hand.answers import RefusedAnswer
+from evals.by_hand.folder import RequestFolder, StoredRequest
+from evals.by_hand.server import ByHandServer
+from tests.model_server.recording import Recording, record_answer, save_recording
 
 _POLL_SECONDS = 0.2
 
 
-def serve(folder: RequestFolder, port: int) -> int:
+def serve(folder: RequestFolder, port: int, recording: Recording | None) -> int:
     """Serve until the process is interrupted."""
-    with ByHandServer(folder, port) as server:
+    with ByHandServer(folder, port, recording) as server:
         print(f"OPENAI_BASE_URL={server.base_url} TENURE_MODEL_TIMEOUT=1800", flush=True)
         try:
             server.closing.wait()
@@ -89,13 +90,14 @@ def _describe_state(request: StoredRequest) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.by_hand", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m evals.by_hand", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--folder", type=Path, required=True, metavar="FOLDER", help="folder of requests and answers")
     serving = commands.add_parser("serve", parents=[common], help="serve the model")
     serving.add_argument("--port", type=int, default=0, metavar="PORT", help="port; 0 for a free one (default: 0)")
+    serving.add_argument("--replay", type=Path, metavar="FILE", help="recording that answers what it can")
     waiting = commands.add_parser("next", parents=[common], help="print the oldest open request")
     waiting.add_argument("--new", action="store_true", help="leave out the messages of an earlier request")
     waiting.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="wait for one (default: 0)")
@@ -109,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = RequestFolder(given.folder)
     match given.command:
         case "serve":
-            return serve(folder, given.port)
+            return serve(folder, given.port, Recording.load(given.replay) if given.replay else None)
         case "next":
             return show_next(folder, given.wait, only_new=given.new)
         case "answer":
