@@ -212,6 +212,7 @@ class AgentWorkflow(InteractiveRun):
         self._publish(phase="retrieve")
         if self.clients.web:
             await self.clients.web.open()
+            await self.clients.web.read_named()
         if self.corpora:
             await self._search()
 
@@ -324,6 +325,7 @@ class AgentWorkflow(InteractiveRun):
         )
         if self.clients.web:
             await self.clients.web.open()
+            await self.clients.web.read_named()
         forked = await self.clients.execute_activity(
             KnowledgeActivities.fork_corpus,
             ForkRequest(

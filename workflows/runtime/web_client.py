@@ -66,6 +66,19 @@ class WebClient(ActivityClient):
         empty = ReadPagesRequest(corpus=self._scope.corpus, query="", cycle=self._scope.cycle)
         await self._ingest(empty, "no page yet")
 
+    async def read_named(self) -> None:
+        """Read the pages that the person names; those that cannot be read are in the account of the web."""
+        if not self._scope.urls:
+            return
+        fetch = self._build_fetch(self._scope.urls)
+        with self._progress.track_long_step():
+            reply = await execute_activity(WebActivities.fetch_pages, fetch, summary=", ".join(fetch.urls))
+        self._urls.update(fetch.urls)
+        request = ReadPagesRequest(
+            corpus=self._scope.corpus, query=self._question, cycle=self._scope.cycle, fetched=reply.pages
+        )
+        await self._read(request, "pages that the question names")
+
     async def look_up(self, query: str) -> None:
         """Read the best pages on a query that were not read before.
 
