@@ -3,6 +3,7 @@
 import re
 import shutil
 import unicodedata
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
 from typing import IO, Final
@@ -190,7 +191,8 @@ class Upload:
     def discard(self) -> None:
         """Delete what has not been published."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # of a full disk, which the error before has named
+                self._file.close()
         shutil.rmtree(self._draft, ignore_errors=True)
 
     def _explain(self, error: OSError) -> TenureError:
