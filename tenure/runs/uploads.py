@@ -1,5 +1,6 @@
 """Keep uploaded documents in the home, in a folder for each corpus that consists of them."""
 
+import os
 import re
 import shutil
 import unicodedata
@@ -116,10 +117,11 @@ class Upload:
         while str(unique).casefold() in taken:
             unique, number = path.with_stem(f"{path.stem}-{number}"), number + 1
         try:
-            self._draft.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (self._uploads.parent, self._uploads, self._draft):
+                folder.mkdir(mode=0o700, exist_ok=True)
             target = self._draft / unique
             target.parent.mkdir(parents=True, exist_ok=True)
-            self._file = target.open("xb")
+            self._file = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         except OSError as error:
             raise self._explain(error) from error
         self.files.append(str(unique))
@@ -181,7 +183,7 @@ class Upload:
         try:
             for path in self.files:
                 target = self._uploads / name / path
-                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                target.parent.mkdir(parents=True, exist_ok=True)
                 (self._draft / path).replace(target)
         except OSError as error:
             raise self._explain(error) from error
