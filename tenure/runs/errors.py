@@ -46,8 +46,8 @@ class InvalidRequest(TenureError):
 
 
 @contextmanager
-def name_field(field: str) -> Iterator[None]:
-    """Name the field in errors of the `with` block that name none."""
+def attribute_errors(field: str) -> Iterator[None]:
+    """Attribute errors of the `with` block that name no field to this one."""
     try:
         yield
     except InvalidRequest as error:

@@ -11,7 +11,7 @@ from typing import IO, Final
 
 from tenure.document_roots import ROOTS_FILE
 from tenure.ownership import locate_owner_home
-from tenure.runs.errors import InvalidRequest, TenureError, name_field
+from tenure.runs.errors import InvalidRequest, TenureError, attribute_errors
 from tenure.runs.run_ids import DEFAULT_CORPUS, check_corpus, slugify
 from tenure.settings.home import HomeSettings
 
@@ -100,7 +100,7 @@ class Upload:
         self._size = self._total = 0
 
     def open(self, name: str) -> None:
-        """Begin a document with the name that the client gives it.
+        """Start a document with the name that the client gives it.
 
         Raises:
             InvalidRequest: there are too many documents.
@@ -175,7 +175,7 @@ class Upload:
         """
         if not self.files:
             raise InvalidRequest("choose at least one file that is not hidden", "files")
-        with name_field("corpus"):
+        with attribute_errors("corpus"):
             made = f"{slugify(PurePosixPath(self.files[0]).stem, _MAX_STEM)}-{token_hex(3)}"
             name = check_corpus(corpus or made)
         if name == DEFAULT_CORPUS:

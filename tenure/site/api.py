@@ -74,7 +74,7 @@ class ApiOperation:
         return None
 
     @property
-    def takes_files(self) -> bool:
+    def has_files(self) -> bool:
         """Whether its request is a form with files."""
         return "form" in inspect.signature(self.function).parameters
 
@@ -243,7 +243,7 @@ def build_routes(service: Service) -> list[Route]:
             _build_endpoint(service, call),
             methods=[call.method],
             name=call.name,
-            max_body_size=MAX_UPLOAD_BODY_BYTES if call.takes_files else None,
+            max_body_size=MAX_UPLOAD_BODY_BYTES if call.has_files else None,
         )
         for call in OPERATIONS
     ]
@@ -264,7 +264,7 @@ def _build_endpoint(service: Service, operation: ApiOperation) -> Callable[[Requ
 
 async def _read_arguments(service: Service, request: Request, operation: ApiOperation) -> dict[str, Any]:
     arguments: dict[str, Any] = dict(request.path_params)
-    if operation.takes_files:
+    if operation.has_files:
         return arguments | {"form": await receive_form(request, service.settings)}
     if operation.request is None:
         return arguments

@@ -94,7 +94,7 @@ def _describe(operation: ApiOperation, references: Any) -> dict[str, Any]:
     if operation.request is not None and operation.method != "GET":
         schema = references[operation.request[1], "validation"]
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
-    if operation.takes_files:
+    if operation.has_files:
         files = {"type": "array", "items": {"type": "string", "contentMediaType": "application/octet-stream"}}
         schema = {"type": "object", "properties": {"files": files}}
         described["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": schema}}}

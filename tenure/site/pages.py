@@ -22,7 +22,7 @@ from tenure.report.layout.answer import compose_answer
 from tenure.report.layout.report import compose_report, compose_summary
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import convert_markdown, make_environment
-from tenure.runs.errors import InvalidRequest, MissingCorpus, TenureError, Unreachable, name_field
+from tenure.runs.errors import InvalidRequest, MissingCorpus, TenureError, Unreachable, attribute_errors
 from tenure.runs.formatting import format_duration, truncate_line
 from tenure.runs.memories import describe_status
 from tenure.runs.messages import (
@@ -44,7 +44,7 @@ from tenure.runs.run_ids import check_run
 from tenure.runs.service import PAGE_ROWS, Service
 from tenure.runs.session.progress_lines import describe_ingestion, describe_phase, describe_usage
 from tenure.runs.start import describe_effort_cost, find_reservation_price
-from tenure.runs.uploads import MAX_FILE_BYTES, MAX_UPLOAD_BYTES, MAX_UPLOAD_FILES
+from tenure.runs.uploads import MAX_FILE_BYTES, MAX_UPLOAD_BYTES, MAX_UPLOAD_FILES, find_upload
 from tenure.site.api import STATUSES, get_status, make_file_name
 from tenure.site.findings import list_findings
 from tenure.site.forms import MAX_UPLOAD_BODY_BYTES, Form, ReceivedForm, read_form, receive_form
@@ -77,7 +77,7 @@ MAX_CHOICES: Final = 12
 """Corpora and folders that the first page offers; the others are found on the page of corpora."""
 
 DOCUMENT_CHARACTERS: Final = 4_000
-"""Characters of a document on one page, which is as much as is read at once."""
+"""Characters of a document on one page, the maximum length of a part of a source."""
 
 _SHOWN_FIELDS: Final = frozenset(
     "question files corpus corpora docs urls paths effort length language mode max_cost_usd max_tokens "
@@ -379,7 +379,7 @@ async def _ingest(service: Service, request: Request) -> Response:
                 "corpus": name or form.get("corpus", "").strip() or None,
                 "include_secrets": secrets,
             }
-            with name_field("paths"):
+            with attribute_errors("paths"):
                 await service.ingest(validate_request(IngestBody, body))
     except TenureError as error:
         return await _show_corpora(service, request, form, error)
@@ -402,6 +402,7 @@ async def _show_corpus(service: Service, request: Request, fault: TenureError | 
         passages=passages,
         words=words,
         q=q,
+        sent=str(find_upload(service.settings, corpus) or ""),
     )
 
 
@@ -501,7 +502,7 @@ class _Fault(NamedTuple):
 
 
 def _describe_form(form: Form, fault: TenureError | None) -> dict[str, Any]:
-    """Return what a page shows in a form: its values, the fault in it, and the bounds of files."""
+    """Return the values of a form, the fault in it, and the bounds of files."""
     field = fault.field.partition(".")[0] if isinstance(fault, InvalidRequest) else ""
     shown = None
     if fault is not None:
@@ -517,7 +518,7 @@ def _get_fault_status(fault: TenureError | None) -> HTTPStatus:
 
 
 def _describe_pages(page: int, rows: int, **query: str) -> dict[str, Any]:
-    """Return what the links between the pages of a list need."""
+    """Return the present page of a list, the number of its pages, and the query of the links between them."""
     return {"page": page, "pages": -(-rows // PAGE_ROWS), "query": urlencode(query)}
 
 

@@ -97,7 +97,7 @@ def test_a_corpus_needs_a_name_of_its_own(settings: Settings, corpus: str, words
 
 
 def test_bounds_are_kept(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Too many files, one that is too large and too much in all are refused, and leave nothing behind."""
+    """Too many files, too large files and too many bytes in all are refused, and leave nothing behind."""
     monkeypatch.setattr(uploads, "MAX_FILE_BYTES", 10)
     monkeypatch.setattr(uploads, "MAX_UPLOAD_BYTES", 15)
     monkeypatch.setattr(uploads, "MAX_UPLOAD_FILES", 2)
@@ -122,7 +122,7 @@ def test_nothing_but_hidden_files_is_no_upload(settings: Settings) -> None:
 
 @pytest.mark.parametrize("buffering", [0, -1])
 def test_a_full_disk_is_explained(settings: Settings, buffering: int) -> None:
-    """A write that fails, at once or when the file is closed, is an error with the reason, and nothing is stored."""
+    """A write that fails, immediately or when the file is closed, is an error with the reason, and nothing is stored."""
     upload = Upload(settings)
     upload.open("a.txt")
     assert upload._file is not None

@@ -30,7 +30,7 @@ def empty_uploads(site: Site) -> None:
 
 @slow
 async def test_a_program_uploads_and_deletes_a_corpus(site: Site) -> None:
-    """Files arrive by POST and are read; what was read is described, and DELETE removes files and corpus."""
+    """Files arrive by POST and are read, GET describes the corpus, and DELETE removes it with its files."""
     async with site.client() as client:
         sent = await client.post("/api/v1/corpora/shelf/files", files=FILES)
         page = await client.get("/corpora/shelf")

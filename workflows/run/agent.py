@@ -211,8 +211,7 @@ class AgentWorkflow(InteractiveRun):
             self.notes.append(note_messages.SEARCH_MODE.format(mode=self.request.limits.search_mode))
         self._publish(phase="retrieve")
         if self.clients.web:
-            await self.clients.web.open()
-            await self.clients.web.read_named()
+            await self.clients.web.open(reads_named=True)
         if self.corpora:
             await self._search()
 
@@ -324,8 +323,7 @@ class AgentWorkflow(InteractiveRun):
             last=f"taking over what {origin.run} knew after cycle {cycle}",
         )
         if self.clients.web:
-            await self.clients.web.open()
-            await self.clients.web.read_named()
+            await self.clients.web.open(reads_named=True)
         forked = await self.clients.execute_activity(
             KnowledgeActivities.fork_corpus,
             ForkRequest(

@@ -98,7 +98,7 @@ async def test_missing_page_is_replaced_and_queries_are_not_repeated(serving: Se
 
 
 async def test_pages_that_a_person_names_are_read_first(serving: Serving) -> None:
-    """They are fetched before the first search, also if no provider answers; one that is missing is recorded."""
+    """They are fetched before the first search, also if no provider answers, and a missing page is recorded."""
     outside, knowledge = Outside(down=True), MemoryKnowledge({}, pages=PAGES)
     web = REQUEST.limits.web
     assert web is not None
