@@ -46,8 +46,8 @@ class InvalidRequest(TenureError):
 
 
 @contextmanager
-def attribute_errors(field: str) -> Iterator[None]:
-    """Attribute errors of the `with` block that name no field to this one."""
+def add_field(field: str) -> Iterator[None]:
+    """Add the field to errors of the `with` block that name none."""
     try:
         yield
     except InvalidRequest as error:

@@ -36,7 +36,7 @@ from tenure.runs.corpora import (
     unwatch_corpus,
     watch_corpus,
 )
-from tenure.runs.errors import InvalidRequest, TenureError, Unreachable, attribute_errors
+from tenure.runs.errors import InvalidRequest, TenureError, Unreachable, add_field
 from tenure.runs.fork import launch_fork
 from tenure.runs.listing import list_runs
 from tenure.runs.memories import forget_memories, list_memories, search_memories, write_memory
@@ -131,7 +131,7 @@ class Service(Session):
         repositories = [request.repo] if request.repo and not is_server_url(str(request.repo)) else []
         paths_by_field = {"docs": request.docs, "files": (*request.files, *request.tests), "repo": repositories}
         for field, paths in paths_by_field.items():
-            with attribute_errors(field):
+            with add_field(field):
                 require_absolute(paths)
         planned = plan_run(request, self.settings)
         handle, notes = await launch_run(self, planned, digest=digest)

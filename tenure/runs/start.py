@@ -25,7 +25,7 @@ from tenure.installation import PROGRAM
 from tenure.ownership import MAX_FAIRNESS_KEY_BYTES
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.runs.corpora import ask_corpora
-from tenure.runs.errors import InvalidRequest, TenureError, UsedRunId, attribute_errors
+from tenure.runs.errors import InvalidRequest, TenureError, UsedRunId, add_field
 from tenure.runs.filter_conditions import parse_filters
 from tenure.runs.formatting import truncate_bytes, truncate_line
 from tenure.runs.messages import StartRequest
@@ -103,9 +103,9 @@ def build_request(request: StartRequest, settings: ClientSettings, note: Callabl
         InvalidRequest: a path does not exist, or a value does not fit.
     """
     secrets = request.include_secrets
-    with attribute_errors("corpora"):
+    with add_field("corpora"):
         requested = tuple(dict.fromkeys(check_corpus(name, is_existing=True) for name in request.corpora))
-    with attribute_errors("docs"):
+    with add_field("docs"):
         ingest = [plan_ingestion(request.docs, include_secrets=secrets)] if request.docs else []
     for name in requested:
         if folder := find_upload(settings, name):

@@ -11,7 +11,7 @@ from typing import IO, Final
 
 from tenure.document_roots import ROOTS_FILE
 from tenure.ownership import locate_owner_home
-from tenure.runs.errors import InvalidRequest, TenureError, attribute_errors
+from tenure.runs.errors import InvalidRequest, TenureError, add_field
 from tenure.runs.run_ids import DEFAULT_CORPUS, check_corpus, slugify
 from tenure.settings.home import HomeSettings
 
@@ -175,7 +175,7 @@ class Upload:
         """
         if not self.files:
             raise InvalidRequest("choose at least one file that is not hidden", "files")
-        with attribute_errors("corpus"):
+        with add_field("corpus"):
             made = f"{slugify(PurePosixPath(self.files[0]).stem, _MAX_STEM)}-{token_hex(3)}"
             name = check_corpus(corpus or made)
         if name == DEFAULT_CORPUS:

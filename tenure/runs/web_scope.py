@@ -4,7 +4,7 @@ import re
 
 from tenure.algorithms.text.urls import InvalidUrlError, parse_url
 from tenure.contracts.evidence.web import WebScope
-from tenure.runs.errors import InvalidRequest, attribute_errors
+from tenure.runs.errors import InvalidRequest, add_field
 from tenure.runs.messages import StartRequest
 from tenure.settings.web import WebSettings
 
@@ -31,7 +31,7 @@ def build_web_scope(request: StartRequest, settings: WebSettings) -> WebScope | 
     for name in request.domains:
         if not _DOMAIN.fullmatch(name):
             raise InvalidRequest(f"{name!r} is not a domain: write it like example.org, without scheme and path")
-    with attribute_errors("urls"):
+    with add_field("urls"):
         urls = tuple(dict.fromkeys(map(_check_url, request.urls)))
     return WebScope(
         urls=urls,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 import python_multipart
@@ -13,9 +13,6 @@ from starlette.requests import Request
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.uploads import MAX_UPLOAD_BYTES, Upload
 from tenure.settings.home import HomeSettings
-
-if TYPE_CHECKING:
-    from python_multipart.multipart import MultipartCallbacks
 
 MAX_BODY_BYTES = 1_000_000
 """Maximum size of a request, without its files."""
@@ -70,7 +67,7 @@ async def receive_form(request: Request, settings: HomeSettings) -> ReceivedForm
         raise InvalidRequest("the form has no boundary")
     reader = _FormReader(upload)
     try:
-        parser = python_multipart.MultipartParser(boundary, reader.callbacks)
+        parser = reader.make_parser(boundary)
         async for data in request.stream():
             await asyncio.to_thread(parser.write, data)
     except FormParserError as error:
@@ -97,19 +94,21 @@ class _FormReader:
         self._header, self._header_value = bytearray(), bytearray()
         self._size = 0
 
-    @property
-    def callbacks(self) -> "MultipartCallbacks":
-        """Functions that the parser calls."""
-        return {
-            "on_part_begin": self._begin,
-            "on_header_field": lambda data, start, end: self._header.extend(self._count(data[start:end])),
-            "on_header_value": lambda data, start, end: self._header_value.extend(self._count(data[start:end])),
-            "on_header_end": self._end_header,
-            "on_headers_finished": lambda: None,
-            "on_part_data": self._add,
-            "on_part_end": self._end,
-            "on_end": self._complete,
-        }
+    def make_parser(self, boundary: bytes) -> python_multipart.MultipartParser:
+        """Return a parser that calls this object."""
+        return python_multipart.MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._begin,
+                "on_header_field": lambda data, start, end: self._header.extend(self._count(data[start:end])),
+                "on_header_value": lambda data, start, end: self._header_value.extend(self._count(data[start:end])),
+                "on_header_end": self._end_header,
+                "on_headers_finished": lambda: None,
+                "on_part_data": self._add,
+                "on_part_end": self._end,
+                "on_end": self._complete,
+            },
+        )
 
     def _begin(self) -> None:
         self._name, self._is_file = "", False

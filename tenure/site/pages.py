@@ -22,7 +22,7 @@ from tenure.report.layout.answer import compose_answer
 from tenure.report.layout.report import compose_report, compose_summary
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import convert_markdown, make_environment
-from tenure.runs.errors import InvalidRequest, MissingCorpus, TenureError, Unreachable, attribute_errors
+from tenure.runs.errors import InvalidRequest, MissingCorpus, TenureError, Unreachable, add_field
 from tenure.runs.formatting import format_duration, truncate_line
 from tenure.runs.memories import describe_status
 from tenure.runs.messages import (
@@ -379,7 +379,7 @@ async def _ingest(service: Service, request: Request) -> Response:
                 "corpus": name or form.get("corpus", "").strip() or None,
                 "include_secrets": secrets,
             }
-            with attribute_errors("paths"):
+            with add_field("paths"):
                 await service.ingest(validate_request(IngestBody, body))
     except TenureError as error:
         return await _show_corpora(service, request, form, error)

@@ -122,7 +122,7 @@ def test_nothing_but_hidden_files_is_no_upload(settings: Settings) -> None:
 
 @pytest.mark.parametrize("buffering", [0, -1])
 def test_a_full_disk_is_explained(settings: Settings, buffering: int) -> None:
-    """A write that fails, immediately or when the file is closed, is an error with the reason, and nothing is stored."""
+    """A write that fails, immediately or when the file is closed, is an error with its reason and stores nothing."""
     upload = Upload(settings)
     upload.open("a.txt")
     assert upload._file is not None

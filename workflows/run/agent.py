@@ -323,7 +323,7 @@ class AgentWorkflow(InteractiveRun):
             last=f"taking over what {origin.run} knew after cycle {cycle}",
         )
         if self.clients.web:
-            await self.clients.web.open(reads_named=True)
+            await self.clients.web.open()
         forked = await self.clients.execute_activity(
             KnowledgeActivities.fork_corpus,
             ForkRequest(
