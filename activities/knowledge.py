@@ -17,6 +17,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.computing import ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.corpora import (
     MAX_REFERENCES,
+    CorpusDocument,
     CorpusReply,
     CorpusRequest,
     EmbedReport,
@@ -230,7 +231,8 @@ class KnowledgeActivities:
             dropped = request.action == "drop" and self._knowledge.corpora.drop(request.corpus or "")
             there = self._knowledge.corpora.load_stats()
             store = self._knowledge.load_store_stats() if request.action == "stats" else None
-            documents, total = (), 0
+            documents: tuple[CorpusDocument, ...] = ()
+            total = 0
             if request.action == "documents" and request.corpus is not None:
                 documents, total = self._knowledge.corpora.list_documents(request.corpus, request.documents)
         if request.action in ("stats", "documents") and request.corpus is not None:

@@ -411,7 +411,7 @@ async def _show_document(service: Service, request: Request) -> Response:
     size = validate_request(SourceRange, {"start": 0, "end": query.get("of", "")}).end
     part = {"start": (page - 1) * DOCUMENT_CHARACTERS, "end": min(page * DOCUMENT_CHARACTERS, size)}
     passage = await service.read_document(request.path_params["source"], validate_request(SourceRange, part))
-    pages = {"page": page, "pages": -(-size // DOCUMENT_CHARACTERS), "query": urlencode({"of": size})}
+    pages: dict[str, Any] = {"page": page, "pages": -(-size // DOCUMENT_CHARACTERS), "query": urlencode({"of": size})}
     return _render("document.html.jinja", corpus=corpus, passage=passage, **pages)
 
 

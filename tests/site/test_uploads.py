@@ -147,7 +147,7 @@ async def test_hostile_names_stay_in_the_folder(site: Site, tmp_path: Path) -> N
 @pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}], ids=str)
 async def test_pages_of_other_origins_send_and_delete_nothing(site: Site, headers: dict[str, str]) -> None:
     """An upload and a deletion that another page causes are refused before a byte is stored."""
-    async with site.client(**headers) as client:
+    async with site.client(owner=True, **headers) as client:
         answers = [
             await client.post("/runs", data={"question": "Why?"}, files=FILES),
             await client.post("/api/v1/corpora/shelf/files", files=FILES),
