@@ -17,6 +17,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.computing import ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.corpora import (
     MAX_REFERENCES,
+    CorpusDocument,
     CorpusReply,
     CorpusRequest,
     EmbedReport,
@@ -219,7 +220,7 @@ class KnowledgeActivities:
 
     @activity.defn
     def manage_corpora(self, request: CorpusRequest) -> CorpusReply:
-        """List, describe, search or drop corpora, or read stored passages."""
+        """List, describe, search or drop corpora, list their documents, or read stored passages."""
         with translate_errors():
             if request.action == "search" and request.search is not None:
                 passages = self._knowledge.retrieval.search(request.search).passages
@@ -230,9 +231,13 @@ class KnowledgeActivities:
             dropped = request.action == "drop" and self._knowledge.corpora.drop(request.corpus or "")
             there = self._knowledge.corpora.load_stats()
             store = self._knowledge.load_store_stats() if request.action == "stats" else None
-        if request.action == "stats" and request.corpus is not None:
+            documents: tuple[CorpusDocument, ...] = ()
+            total = 0
+            if request.action == "documents" and request.corpus is not None:
+                documents, total = self._knowledge.corpora.list_documents(request.corpus, request.documents)
+        if request.action in ("stats", "documents") and request.corpus is not None:
             there = tuple(corpus for corpus in there if corpus.corpus == request.corpus)
-        return CorpusReply(corpora=there, dropped=dropped, store=store)
+        return CorpusReply(corpora=there, dropped=dropped, store=store, documents=documents, documents_total=total)
 
     @activity.defn
     def find_relations(self, request: RelatedRequest) -> RelatedReply:

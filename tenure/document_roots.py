@@ -109,6 +109,15 @@ def remove_document_roots(home: Path, scope: str, owner: str = "") -> None:
     _change_roots(home, owner, [scope], None)
 
 
+def load_document_roots(home: Path, owner: str = "") -> dict[str, tuple[Path, ...]]:
+    """Return the paths that the list of an owner opens, by scope.
+
+    Raises:
+        RootsError: the list cannot be trusted.
+    """
+    return _load_roots(locate_owner_home(home, owner) / ROOTS_FILE)
+
+
 def _change_roots(home: Path, owner: str, scopes: Iterable[str], added: Sequence[Path] | None) -> None:
     """Add roots of scopes to a list, or remove all of them if none are added."""
     if not home.is_dir():

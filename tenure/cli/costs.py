@@ -1,9 +1,9 @@
 """Describe the cost of a run with a model: the estimate before it begins, and the total at its end."""
 
-from tenure.algorithms.control.budget import compute_cost
 from tenure.algorithms.text.counts import format_count
-from tenure.contracts.run.limits import EFFORT_COSTS, MAX_PICTURES, PICTURE_TOKENS, EffortCost
+from tenure.contracts.run.limits import EFFORT_COSTS, MAX_PICTURES, PICTURE_TOKENS
 from tenure.contracts.run.run import RunLimits, Usage
+from tenure.runs.start import describe_effort_cost
 from tenure.settings.models import ChatModelSettings, TranscriptionSettings
 
 
@@ -13,8 +13,12 @@ def describe_estimate(limits: RunLimits) -> str:
     if limits.effort:
         cost = EFFORT_COSTS[limits.effort]
         maximum = bounds or f"{cost.max_calls} calls and {cost.max_tokens:,} tokens"
-        return f"effort {limits.effort}: typically {_describe_cost(cost, limits)}; at most {maximum}"
-    typical = "; ".join(f"{effort} {_describe_cost(cost, limits)}" for effort, cost in EFFORT_COSTS.items())
+        return (
+            f"effort {limits.effort}: typically {describe_effort_cost(cost, limits.highest_price)}; at most {maximum}"
+        )
+    typical = "; ".join(
+        f"{effort} {describe_effort_cost(cost, limits.highest_price)}" for effort, cost in EFFORT_COSTS.items()
+    )
     return f"the question decides the effort, typically: {typical}" + (f"; at most {bounds}" if bounds else "")
 
 
@@ -45,12 +49,6 @@ def describe_cost(usage: Usage) -> str:
     money = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
     chain = f"{usage.critical_path} of them one after the other"
     return f"it took {format_count(usage.model_calls, 'model call')}, {chain}, and {tokens}{money}"
-
-
-def _describe_cost(cost: EffortCost, limits: RunLimits) -> str:
-    if limits.highest_price is None:
-        return cost.describe()
-    return f"{cost.describe()}, {compute_cost(limits.highest_price, cost.tokens_in, cost.tokens_out):.2f} USD"
 
 
 def _describe_bounds(limits: RunLimits) -> str:

@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import (
+    CorpusDocument,
     CorpusStats,
+    DocumentChoice,
     EmbedReport,
     IngestProgress,
     IngestReport,
@@ -191,6 +193,10 @@ class Corpora:
     def load_stats(self) -> tuple[CorpusStats, ...]:
         """Return the size and state of each corpus, sorted by name."""
         return catalogue.summarize_corpora(self._store)
+
+    def list_documents(self, corpus: str, chosen: DocumentChoice) -> tuple[tuple[CorpusDocument, ...], int]:
+        """Return a page of the documents of a corpus by title, and the number of all that match."""
+        return catalogue.list_documents(self._store, corpus, chosen)
 
     def load_passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         """Return the passages of references, in their order and with their relevance."""

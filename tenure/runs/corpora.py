@@ -1,23 +1,33 @@
 """Fill, list, measure, drop and search corpora, by workflows that run where the knowledge base is."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Literal
 
 from temporalio.client import WorkflowHandle
 from temporalio.service import RPCError
 
-from tenure.contracts.evidence.corpora import CorpusReply, CorpusRequest, IngestReport, IngestRequest, StoredPassage
+from tenure.contracts.evidence.corpora import (
+    CorpusReply,
+    CorpusRequest,
+    DocumentChoice,
+    IngestReport,
+    IngestRequest,
+    StoredPassage,
+)
 from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, SearchRequest
 from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
 from tenure.installation import PROGRAM
-from tenure.runs.errors import InvalidRequest
+from tenure.runs.errors import InvalidRequest, MissingCorpus, TenureError
 from tenure.runs.filter_conditions import parse_filters
 from tenure.runs.formatting import truncate_line
-from tenure.runs.messages import EntityBody, SearchBody
-from tenure.runs.paths import allow_reading, end_reading
+from tenure.runs.messages import CorpusDetails, EntityBody, SearchBody
+from tenure.runs.paths import allow_reading, end_reading, list_document_paths, plan_ingestion
 from tenure.runs.run_ids import check_corpus
 from tenure.runs.session.connection import (
+    AGENT_WORKFLOW,
     CORPUS_WORKFLOW,
     GRAPH_WORKFLOW,
     INGEST_WORKFLOW,
@@ -26,6 +36,9 @@ from tenure.runs.session.connection import (
     run_workflow,
     start_unique_workflow,
 )
+from tenure.runs.session.run_records import find_run, open_run
+from tenure.runs.uploads import delete_upload
+from tenure.settings.home import HomeSettings
 from tenure.temporal import schedules
 from tenure.temporal.schedules import WatchedCorpus
 
@@ -59,19 +72,64 @@ async def search_passages(session: Session, request: SearchBody) -> tuple[Stored
     return (await run_corpus_workflow(session, CorpusRequest(action="search", search=search))).passages
 
 
-async def ask_corpora(
-    session: Session, action: Literal["list", "stats", "drop"], name: str | None = None
-) -> CorpusReply:
-    """List corpora, return statistics, or drop a corpus.
+async def ask_corpora(session: Session, action: Literal["list", "stats"], name: str | None = None) -> CorpusReply:
+    """List corpora, or return statistics.
 
     Raises:
-        InvalidRequest: there is no such corpus.
+        MissingCorpus: there is no such corpus.
         TenureError: it failed.
     """
     reply = await run_corpus_workflow(session, CorpusRequest(action=action, corpus=name))
-    if name is not None and not (reply.dropped if action == "drop" else reply.corpora):
-        raise InvalidRequest(f"there is no corpus {name!r}: `{PROGRAM} corpus list` shows them")
+    if name is not None and not reply.corpora:
+        raise MissingCorpus(name)
     return reply
+
+
+async def describe_corpus(session: Session, name: str, chosen: DocumentChoice) -> CorpusDetails:
+    """Return the state of a corpus with a page of its documents.
+
+    Raises:
+        MissingCorpus: there is no such corpus, and no documents were uploaded for it.
+    """
+    corpus = check_corpus(name, is_existing=True)
+    request = CorpusRequest(action="documents", corpus=corpus, documents=chosen)
+    reply, reading, watched = await asyncio.gather(
+        run_corpus_workflow(session, request),
+        find_run(session, make_ingestion_id(corpus)),
+        list_watched_corpora(session),
+    )
+    paths = list_document_paths(session.settings, corpus)
+    if not reply.corpora and not paths and reading is None:
+        raise MissingCorpus(corpus)
+    report, failure = None, ""
+    if reading is not None and not reading.is_running:
+        try:
+            report = await reading.read_result(IngestReport)
+        except TenureError as error:
+            failure = str(error)
+    return CorpusDetails(
+        corpus=corpus,
+        stats=next(iter(reply.corpora), None),
+        paths=paths,
+        documents=reply.documents,
+        documents_total=reply.documents_total,
+        is_reading=reading is not None and reading.is_running,
+        report=report,
+        failure=failure,
+        watch_seconds=next((one.every.total_seconds() for one in watched if one.corpus == corpus), None),
+    )
+
+
+def plan_rereading(settings: HomeSettings, name: str, *, include_secrets: bool = False) -> IngestRequest:
+    """Return the ingestion of the files and folders that a corpus was made from.
+
+    Raises:
+        InvalidRequest: none of them are known or exist.
+    """
+    paths = [path for path in list_document_paths(settings, name) if Path(path).exists()]
+    if not paths:
+        raise InvalidRequest(f"the files of corpus {name!r} are not known or do not exist: name them again")
+    return plan_ingestion(paths, name, include_secrets=include_secrets)
 
 
 async def run_corpus_workflow(session: Session, request: CorpusRequest) -> CorpusReply:
@@ -128,20 +186,40 @@ class DroppedCorpus:
 
 
 async def drop_corpus(session: Session, name: str) -> DroppedCorpus:
-    """Drop a corpus, end its watching, which would create it again, and close its documents to the worker.
+    """Drop a corpus with its uploaded documents, end its watching, and close its documents to the worker.
 
     Raises:
-        InvalidRequest: there is no such corpus.
+        MissingCorpus: there is no such corpus, and no documents were uploaded for it.
+        TenureError: it is being read, or a run uses it.
     """
+    if user := await _find_user(session, name):
+        raise TenureError(f"{user} uses corpus {name}: wait for its end, or cancel it first")
     notes: tuple[str, ...] = ()
     try:
         if await schedules.unwatch_corpus(await session.connect(), name):
             notes = (f"corpus {name} is no longer watched",)
     except RPCError as error:
         notes = (f"cannot find out whether {name} is watched: {truncate_line(error.message, 150)}",)
-    reply = await ask_corpora(session, "drop", name)
+    reply = await run_corpus_workflow(session, CorpusRequest(action="drop", corpus=name))
     end_reading(session.settings, name)
+    if not delete_upload(session.settings, name) and not reply.dropped:
+        raise MissingCorpus(name)
     return DroppedCorpus(reply, notes)
+
+
+async def _find_user(session: Session, name: str) -> str:
+    """Return the id of a running ingestion or run that reads a corpus, or an empty text."""
+    client = await session.connect()
+    query = f"WorkflowType IN ('{AGENT_WORKFLOW}', '{INGEST_WORKFLOW}') AND ExecutionStatus = 'Running'"
+    with explain_refusals(name):
+        running = [execution async for execution in client.list_workflows(query)]
+    for execution in running:
+        if execution.workflow_type == INGEST_WORKFLOW:
+            if execution.id == make_ingestion_id(name):
+                return execution.id
+        elif name in (await (await open_run(session, execution.id)).read_run_request()).corpora:
+            return execution.id
+    return ""
 
 
 async def read_relations(session: Session, body: EntityBody) -> RelatedReply:
@@ -161,6 +239,17 @@ async def read_relations(session: Session, body: EntityBody) -> RelatedReply:
         summary=f"{corpus}: {body.entity}",
         limit=GRAPH_TIMEOUT,
     )
+
+
+def check_interval(seconds: float) -> timedelta:
+    """Return the interval at which a corpus is read again.
+
+    Raises:
+        InvalidRequest: it is too short.
+    """
+    if seconds < MIN_WATCH_SECONDS:
+        raise InvalidRequest("must be at least 1m: even an unchanged folder is scanned each time", "every")
+    return timedelta(seconds=seconds)
 
 
 async def watch_corpus(session: Session, request: IngestRequest, every: timedelta) -> None:

@@ -3,6 +3,7 @@
 TenureError              the run failed or the server refused
 ├── InvalidRequest       a request that does not fit, with the field that is wrong
 │   ├── MissingRun       unknown run
+│   ├── MissingCorpus    unknown corpus
 │   └── UsedRunId        the id of a new run belongs to another one
 └── Unreachable          something required does not answer
 
@@ -10,6 +11,8 @@ A face shows the text of an error as it is, in which a field has the name of the
 field in its own words, as the command line does (`--kind: …`).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from tenure.installation import PROGRAM
@@ -42,6 +45,15 @@ class InvalidRequest(TenureError):
         return cls(first["msg"].removeprefix("Value error, "), ".".join(map(str, first["loc"])))
 
 
+@contextmanager
+def add_field(field: str) -> Iterator[None]:
+    """Add the field to errors of the `with` block that name none."""
+    try:
+        yield
+    except InvalidRequest as error:
+        raise error if error.field else InvalidRequest(error.message, field) from error
+
+
 class MissingRun(InvalidRequest):
     """Neither the server nor the archive has a run."""
 
@@ -49,6 +61,13 @@ class MissingRun(InvalidRequest):
         advice = f"did you mean {nearest}?" if nearest else f"`{PROGRAM} list` shows all runs"
         super().__init__(f"there is no run {run_id}: {advice}")
         self.run_id = run_id
+
+
+class MissingCorpus(InvalidRequest):
+    """There is no corpus of a name."""
+
+    def __init__(self, corpus: str) -> None:
+        super().__init__(f"there is no corpus {corpus!r}: `{PROGRAM} corpus list` shows them")
 
 
 class UsedRunId(InvalidRequest):

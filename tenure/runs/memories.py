@@ -59,7 +59,7 @@ async def list_memories(session: Session, chosen: MemoryFilter) -> MemoriesReply
 
 async def iterate_pages(session: Session, chosen: MemoryFilter, size: int = MAX_PAGE) -> AsyncIterator[MemoriesReply]:
     """Yield the memories of a choice, page by page."""
-    after = ""
+    after = chosen.after
     while True:
         request = MemoriesRequest(owner=chosen.owner, kinds=tuple(chosen.kinds), after=after, limit=size)
         page = (await _run_workflow(session, MemoryRequest(page=request), "list")).page

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from tenure.contracts.base import Contract
 from tenure.contracts.choices import CitationStyle, ListedStatus, MemoryKind, ReportFormat, ReportProofs, WritableKind
 from tenure.contracts.coding.repositories import ChangeSoFar
-from tenure.contracts.evidence.corpora import CorpusStats, IngestProgress, StoredPassage
+from tenure.contracts.evidence.corpora import CorpusDocument, CorpusStats, IngestProgress, IngestReport, StoredPassage
 from tenure.contracts.knowledge.memory import MAX_FACT_CHARS, MAX_MEMORY_CHARS
 from tenure.contracts.result.ask import AskReply, Exchange
 from tenure.contracts.run.run import Question, RunProgress
@@ -318,6 +318,61 @@ class CorpusList(Contract):
 
     corpora: tuple[CorpusStats, ...] = ()
     running: tuple[RunningIngestion, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Names of corpora whose uploaded documents were not read yet."""
+
+
+class CorpusDetails(Contract):
+    """State of a corpus."""
+
+    corpus: str
+    stats: CorpusStats | None = None
+    """Size; null if nothing was read yet."""
+    paths: tuple[str, ...] = ()
+    """Files and folders that it was made from, as far as this home knows them."""
+    documents: tuple[CorpusDocument, ...] = ()
+    """A page of its documents, by title."""
+    documents_total: int = 0
+    """Number of all documents that match."""
+    is_reading: bool = False
+    """Whether an ingestion is running."""
+    report: IngestReport | None = None
+    """Report of the latest ingestion that was started for the corpus itself; runs report what they skip themselves."""
+    failure: str = ""
+    """Reason why that ingestion failed; empty if it did not."""
+    watch_seconds: float | None = None
+    """Interval at which it is read again; null if it is not watched."""
+
+
+class DocumentFilter(OperationRequest):
+    """Choice among the documents of a corpus."""
+
+    words: str = ""
+    """Words of their titles and paths; empty for all."""
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    """Page of fifty documents, from 1."""
+
+
+class UploadReply(Contract):
+    """Documents that were uploaded, and the ingestion that reads them."""
+
+    corpus: str
+    """Name of their corpus."""
+    files: tuple[str, ...]
+    """Paths of the documents in the corpus."""
+    left_out: tuple[str, ...] = ()
+    """Names of hidden files, which are not stored."""
+    id: str
+    """Workflow id of the ingestion."""
+
+
+class DropReply(Contract):
+    """A corpus that was deleted."""
+
+    corpus: str
+    """Its name."""
+    notes: tuple[str, ...] = ()
+    """Notes for the person, about the watching of the corpus."""
 
 
 MemoryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MEMORY_CHARS)]
@@ -364,6 +419,8 @@ class MemoryFilter(OperationRequest):
     """Their kinds; empty for all."""
     owner: str = ""
     """Their owner; empty for runs without an owner."""
+    after: str = ""
+    """Id of the memory after which the list continues; empty for its beginning."""
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     """Maximum number of memories."""
 

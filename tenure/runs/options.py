@@ -204,6 +204,10 @@ class RunOptions(RepositoryOptions, TableOptions, SourceOptions, TurnOptions, St
         Names,
         Option("With the web: domains to read, or never to read with a leading minus.", "--domain", metavar="NAME"),
     ] = ()
+    urls: Annotated[
+        Annotated[Sequence[Text], _Many()],
+        Option("With the web: pages to read, by their URLs.", "--url", metavar="URL"),
+    ] = ()
     since: Annotated[TimeRange | None, Option("With the web: maximum age of a page.", "--since")] = None
     pages: Annotated[
         int | None,

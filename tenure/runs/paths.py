@@ -9,6 +9,7 @@ from tenure.document_roots import (
     RootsError,
     add_document_roots,
     explain_closed_path,
+    load_document_roots,
     make_run_scope,
     remove_document_roots,
 )
@@ -16,6 +17,7 @@ from tenure.files.file_store import is_shared
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.options import PathName
 from tenure.runs.run_ids import check_corpus, make_corpus_name
+from tenure.runs.uploads import find_upload
 from tenure.settings.home import HomeSettings
 
 
@@ -86,6 +88,29 @@ def allow_reading(
             add_document_roots(settings.home, [request.corpus], documents, settings.owner)
         local_files = [Path(path) for path in paths if not is_shared(path)]
         add_document_roots(settings.home, map(make_run_scope, runs), local_files, settings.owner)
+    except RootsError as error:
+        raise TenureError(str(error)) from error
+
+
+def list_document_paths(settings: HomeSettings, corpus: str) -> tuple[str, ...]:
+    """Return the files and folders that this home has opened to a corpus, and its uploaded documents.
+
+    Raises:
+        TenureError: the list of document roots cannot be read.
+    """
+    uploads = find_upload(settings, corpus)
+    listed = list_opened_paths(settings).get(corpus, ())
+    return tuple(dict.fromkeys((*map(str, listed), *([str(uploads)] if uploads else []))))
+
+
+def list_opened_paths(settings: HomeSettings) -> dict[str, tuple[Path, ...]]:
+    """Return the files and folders that this home has opened, by corpus or scope of a run.
+
+    Raises:
+        TenureError: the list of document roots cannot be read.
+    """
+    try:
+        return load_document_roots(settings.home, settings.owner)
     except RootsError as error:
         raise TenureError(str(error)) from error
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
+from tenure.contracts.base import SourceId
 from tenure.contracts.choices import CitationStyle, ReportFormat, ReportProofs
 from tenure.contracts.coding.repositories import ChangeSoFar
-from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
+from tenure.contracts.evidence.corpora import CorpusRequest, DocumentChoice, StoredPassage, TextRange
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.knowledge.memory import ForgetReply, MemoriesReply, Memory
 from tenure.contracts.research.report import RunState
@@ -22,14 +23,29 @@ from tenure.local_models.errors import LocalModelError
 from tenure.prices import PricesError
 from tenure.report.diff.comparison import compare_results
 from tenure.runs.ask import make_thread_id, read_thread, start_answer
-from tenure.runs.corpora import ask_corpora, make_ingestion_id, run_corpus_workflow, search_passages, start_ingestion
-from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
+from tenure.runs.corpora import (
+    ask_corpora,
+    check_interval,
+    describe_corpus,
+    drop_corpus,
+    make_ingestion_id,
+    plan_rereading,
+    run_corpus_workflow,
+    search_passages,
+    start_ingestion,
+    unwatch_corpus,
+    watch_corpus,
+)
+from tenure.runs.errors import InvalidRequest, TenureError, Unreachable, add_field
 from tenure.runs.fork import launch_fork
 from tenure.runs.listing import list_runs
 from tenure.runs.memories import forget_memories, list_memories, search_memories, write_memory
 from tenure.runs.messages import (
     AskBody,
+    CorpusDetails,
     CorpusList,
+    DocumentFilter,
+    DropReply,
     ForgetBody,
     ForkBody,
     IngestBody,
@@ -47,11 +63,12 @@ from tenure.runs.messages import (
     StartReply,
     StartRequest,
     SteerReply,
+    UploadReply,
 )
-from tenure.runs.paths import plan_ingestion, require_absolute
+from tenure.runs.paths import list_opened_paths, plan_ingestion, require_absolute
 from tenure.runs.programs.repository import is_server_url
 from tenure.runs.reading import read_finished, read_state, read_trace, render_content
-from tenure.runs.run_ids import check_run
+from tenure.runs.run_ids import check_corpus, check_run
 from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, Session, explain_refusals
 from tenure.runs.session.monitor import (
     build_progress_query,
@@ -67,6 +84,7 @@ from tenure.runs.session.snapshot import RunSnapshot
 from tenure.runs.session.waiting import RunParts, read_parts, wait_for_result
 from tenure.runs.start import launch_run, plan_run
 from tenure.runs.steer import send_command
+from tenure.runs.uploads import Upload, is_upload, list_uploads
 from tenure.settings import Settings
 from tenure.temporal.connection import ServerUnreachable
 from tenure.temporal.stack.errors import StackError
@@ -76,6 +94,9 @@ POLL_SECONDS = 0.7
 
 MAX_PASSAGES = 60
 """Maximum number of passages that a page shows."""
+
+PAGE_ROWS = 50
+"""Documents, corpora or memories on one page of a list."""
 
 _MAX_INGESTIONS = 20
 
@@ -108,7 +129,10 @@ class Service(Session):
             UsedRunId: the id of the request belongs to another run.
         """
         repositories = [request.repo] if request.repo and not is_server_url(str(request.repo)) else []
-        require_absolute((*request.docs, *request.files, *request.tests, *repositories))
+        paths_by_field = {"docs": request.docs, "files": (*request.files, *request.tests), "repo": repositories}
+        for field, paths in paths_by_field.items():
+            with add_field(field):
+                require_absolute(paths)
         planned = plan_run(request, self.settings)
         handle, notes = await launch_run(self, planned, digest=digest)
         return self._describe_start(handle.id, (*planned.notes, *notes))
@@ -256,7 +280,54 @@ class Service(Session):
     async def list_corpora(self) -> CorpusList:
         """Return the corpora and the running ingestions."""
         reply = await ask_corpora(self, "list")
-        return CorpusList(corpora=reply.corpora, running=await self.list_ingestions())
+        known = {stats.corpus for stats in reply.corpora}
+        unread = tuple(name for name in list_uploads(self.settings) if name not in known)
+        return CorpusList(corpora=reply.corpora, running=await self.list_ingestions(), unread=unread)
+
+    async def describe_corpus(self, corpus: str, chosen: DocumentFilter) -> CorpusDetails:
+        """Return the state of a corpus with a page of its documents."""
+        page = DocumentChoice(words=chosen.words, offset=(chosen.page - 1) * PAGE_ROWS, limit=PAGE_ROWS)
+        return await describe_corpus(self, corpus, page)
+
+    def list_folders(self, corpora: Sequence[str]) -> list[str]:
+        """Return the folders that corpora were read from, in the order of the corpora, without uploads."""
+        opened = list_opened_paths(self.settings)
+        folders = dict.fromkeys(path for corpus in corpora for path in opened.get(corpus, ()))
+        return [str(path) for path in folders if path.is_dir() and not is_upload(self.settings, path)]
+
+    async def drop_corpus(self, corpus: str) -> DropReply:
+        """Delete a corpus, with its uploaded documents."""
+        return DropReply(corpus=corpus, notes=(await drop_corpus(self, check_corpus(corpus, is_existing=True))).notes)
+
+    async def read_again(self, corpus: str, *, include_secrets: bool = False) -> StartReply:
+        """Start reading the files and folders of a corpus again."""
+        request = plan_rereading(self.settings, corpus, include_secrets=include_secrets)
+        return self._describe_start((await start_ingestion(self, request)).id)
+
+    async def watch_corpus(self, corpus: str, every: float | None) -> None:
+        """Read the files and folders of a corpus again at an interval in seconds, or no more if there is none."""
+        if every is None:
+            await unwatch_corpus(self, corpus)
+        else:
+            await watch_corpus(self, plan_rereading(self.settings, corpus), check_interval(every))
+
+    async def upload(self, upload: Upload, corpus: str = "") -> UploadReply:
+        """Add uploaded documents to a corpus and start reading them."""
+        name = await asyncio.to_thread(upload.publish, corpus)
+        reply = await self.read_again(name)
+        return UploadReply(corpus=name, files=tuple(upload.files), left_out=tuple(upload.left_out), id=reply.id)
+
+    async def read_document(self, source: str, part: SourceRange) -> StoredPassage:
+        """Return a part of a document, with the text around it.
+
+        Raises:
+            InvalidRequest: the document is not stored, or ends before the end of the part.
+        """
+        text_range = TextRange(source=SourceId(source), start=part.start, end=part.end)
+        passages = (await run_corpus_workflow(self, CorpusRequest(action="read", range=text_range))).passages
+        if not passages:
+            raise InvalidRequest("there is no such document, or it has changed: open it from the list of its corpus")
+        return passages[0]
 
     async def list_ingestions(self) -> tuple[RunningIngestion, ...]:
         """Return the running ingestions."""

@@ -11,6 +11,7 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.common import Priority, SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from tenure.algorithms.control.budget import compute_cost
 from tenure.contracts.choices import RunMode
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.tables import get_database_corpus
@@ -18,12 +19,13 @@ from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.limit_fields import LimitFields
+from tenure.contracts.run.limits import EffortCost
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.installation import PROGRAM
 from tenure.ownership import MAX_FAIRNESS_KEY_BYTES
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.runs.corpora import ask_corpora
-from tenure.runs.errors import InvalidRequest, TenureError, UsedRunId
+from tenure.runs.errors import InvalidRequest, TenureError, UsedRunId, add_field
 from tenure.runs.filter_conditions import parse_filters
 from tenure.runs.formatting import truncate_bytes, truncate_line
 from tenure.runs.messages import StartRequest
@@ -40,6 +42,7 @@ from tenure.runs.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_ru
 from tenure.runs.session.connection import AGENT_WORKFLOW, Session, explain_refusals, register_search_attributes
 from tenure.runs.session.run_records import load_archived
 from tenure.runs.session.server_target import ServerTarget
+from tenure.runs.uploads import find_upload
 from tenure.runs.web_scope import build_web_scope
 from tenure.settings import ClientSettings
 from tenure.settings.home import ConnectionSettings
@@ -100,8 +103,13 @@ def build_request(request: StartRequest, settings: ClientSettings, note: Callabl
         InvalidRequest: a path does not exist, or a value does not fit.
     """
     secrets = request.include_secrets
-    requested = tuple(dict.fromkeys(check_corpus(name, is_existing=True) for name in request.corpora))
-    ingest = [plan_ingestion(request.docs, include_secrets=secrets)] if request.docs else []
+    with add_field("corpora"):
+        requested = tuple(dict.fromkeys(check_corpus(name, is_existing=True) for name in request.corpora))
+    with add_field("docs"):
+        ingest = [plan_ingestion(request.docs, include_secrets=secrets)] if request.docs else []
+    for name in requested:
+        if folder := find_upload(settings, name):
+            ingest.append(IngestRequest(corpus=name, paths=(str(folder),), include_secrets=secrets))
     databases = tuple(dict.fromkeys(request.databases))
     tests = read_tests(request.tests, note, include_secrets=secrets)
     # Tests and files of a program imply a coding task, for which the manual of Tenure is no source.
@@ -220,6 +228,11 @@ def find_reservation_price(settings: ChatModelSettings, *, limited: bool) -> Pri
     return find_highest_price(settings, prices)
 
 
+def describe_effort_cost(cost: EffortCost, price: Price | None) -> str:
+    """Return the typical cost of an effort in words, in money if the price is known."""
+    return cost.describe() + (f", {compute_cost(price, cost.tokens_in, cost.tokens_out):.2f} USD" if price else "")
+
+
 async def launch_run(
     session: Session, planned: PlannedRun, *, digest: str = ""
 ) -> tuple[WorkflowHandle[object, Result], tuple[str, ...]]:
@@ -281,7 +294,8 @@ async def _check_corpora(session: Session, request: RunRequest) -> None:
     if missing:
         raise InvalidRequest(
             f"there is no corpus {missing[0]!r} ({', '.join(existing) or 'no corpus exists yet'}): "
-            f"create it with `{PROGRAM} corpus add PATH --corpus {missing[0]}`"
+            f"create it with `{PROGRAM} corpus add PATH --corpus {missing[0]}`",
+            "corpora",
         )
 
 

@@ -15,10 +15,11 @@ from starlette.routing import Route
 
 from tenure.contracts.choices import ListedStatus, ReportFormat
 from tenure.contracts.result.result import Result
-from tenure.runs.errors import InvalidRequest, MissingRun, TenureError, Unreachable
-from tenure.runs.messages import ErrorReply, ReportQuery, RunDetails, validate_request
+from tenure.runs.errors import InvalidRequest, MissingCorpus, MissingRun, TenureError, Unreachable
+from tenure.runs.messages import ErrorReply, ReportQuery, RunDetails, UploadReply, validate_request
 from tenure.runs.run_ids import slugify
 from tenure.runs.service import Service
+from tenure.site.forms import MAX_UPLOAD_BODY_BYTES, ReceivedForm, receive_form
 
 PREFIX = "/api/v1"
 
@@ -71,6 +72,11 @@ class ApiOperation:
             if hasattr(parameter.annotation, "model_fields"):
                 return name, parameter.annotation
         return None
+
+    @property
+    def has_files(self) -> bool:
+        """Whether its request is a form with files."""
+        return "form" in inspect.signature(self.function).parameters
 
     @property
     def reply(self) -> type[BaseModel]:
@@ -135,7 +141,17 @@ def make_file_name(question: str, kind: ReportFormat | Literal["patch"]) -> str:
     return f"{slugify(question, MAX_FILE_NAME)}.{suffix}"
 
 
+async def _upload(service: Service, corpus: str, form: ReceivedForm) -> UploadReply:
+    try:
+        if form.problem:
+            raise form.problem
+        return await service.upload(form.upload, corpus)
+    finally:
+        await asyncio.to_thread(form.upload.discard)
+
+
 _RUN = "/runs/{run:path}"
+_CORPUS = "/corpora/{corpus:path}"
 
 OPERATIONS = (
     ApiOperation("POST", "/runs", "start_run", "Start a run.", Service.start),
@@ -199,6 +215,19 @@ OPERATIONS = (
         "Search corpora and return the best passages.",
         Service.search,
     ),
+    ApiOperation(
+        "GET", _CORPUS, "describe_corpus", "Return the state of a corpus, with its documents.", Service.describe_corpus
+    ),
+    ApiOperation(
+        "DELETE", _CORPUS, "drop_corpus", "Delete a corpus, with its uploaded documents.", Service.drop_corpus
+    ),
+    ApiOperation(
+        "POST",
+        f"{_CORPUS}/files",
+        "upload_documents",
+        "Add the files of a form (`multipart/form-data`) to a corpus and start reading it.",
+        _upload,
+    ),
     ApiOperation("GET", "/memories", "list_memories", "List or search memories.", Service.list_memories),
     ApiOperation("POST", "/memories", "remember", "Store a memory.", Service.remember),
     ApiOperation("POST", "/memories/forget", "forget_memories", "Forget memories by id.", Service.forget),
@@ -209,7 +238,13 @@ OPERATIONS = (
 def build_routes(service: Service) -> list[Route]:
     """Return the routes of the API."""
     return [
-        Route(PREFIX + call.path, _build_endpoint(service, call), methods=[call.method], name=call.name)
+        Route(
+            PREFIX + call.path,
+            _build_endpoint(service, call),
+            methods=[call.method],
+            name=call.name,
+            max_body_size=MAX_UPLOAD_BODY_BYTES if call.has_files else None,
+        )
         for call in OPERATIONS
     ]
 
@@ -217,7 +252,7 @@ def build_routes(service: Service) -> list[Route]:
 def _build_endpoint(service: Service, operation: ApiOperation) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         try:
-            reply = await operation.function(service, **await _read_arguments(request, operation))
+            reply = await operation.function(service, **await _read_arguments(service, request, operation))
         except TenureError as error:
             return JSONResponse(ErrorReply(error=str(error)).model_dump(), get_status(error))
         if isinstance(reply, Response):
@@ -227,8 +262,10 @@ def _build_endpoint(service: Service, operation: ApiOperation) -> Callable[[Requ
     return answer
 
 
-async def _read_arguments(request: Request, operation: ApiOperation) -> dict[str, Any]:
+async def _read_arguments(service: Service, request: Request, operation: ApiOperation) -> dict[str, Any]:
     arguments: dict[str, Any] = dict(request.path_params)
+    if operation.has_files:
+        return arguments | {"form": await receive_form(request, service.settings)}
     if operation.request is None:
         return arguments
     name, kind = operation.request
@@ -244,7 +281,7 @@ async def _read_arguments(request: Request, operation: ApiOperation) -> dict[str
 
 def get_status(error: TenureError) -> HTTPStatus:
     """Return the HTTP status of an error of a command."""
-    if isinstance(error, MissingRun):
+    if isinstance(error, MissingRun | MissingCorpus):
         return HTTPStatus.NOT_FOUND
     if isinstance(error, InvalidRequest):
         return HTTPStatus.UNPROCESSABLE_ENTITY

@@ -12,8 +12,8 @@ VERSION = "1"
 
 _SCHEMAS = "#/components/schemas/{model}"
 _FAULTS = (
-    (HTTPStatus.NOT_FOUND, "There is no such run."),
-    (HTTPStatus.CONFLICT, "The run refuses, or is in another state."),
+    (HTTPStatus.NOT_FOUND, "There is no such run or corpus."),
+    (HTTPStatus.CONFLICT, "The run refuses, is in another state, or uses the corpus."),
     (HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not valid."),
     (HTTPStatus.SERVICE_UNAVAILABLE, "The Temporal server or a worker does not answer."),
 )
@@ -70,6 +70,9 @@ def _describe(operation: ApiOperation, references: Any) -> dict[str, Any]:
     if "{run:path}" in operation.path:
         run = {"name": "run", "in": "path", "required": True, "description": "id of a run"}
         parameters.insert(0, run | {"schema": {"type": "string"}})
+    if "{corpus:path}" in operation.path:
+        corpus = {"name": "corpus", "in": "path", "required": True, "description": "name of a corpus"}
+        parameters.insert(0, corpus | {"schema": {"type": "string"}})
     if "{number:int}" in operation.path:
         number = {"name": "number", "in": "path", "required": True, "description": "number of a source"}
         parameters.insert(1, number | {"schema": {"type": "integer"}})
@@ -91,4 +94,8 @@ def _describe(operation: ApiOperation, references: Any) -> dict[str, Any]:
     if operation.request is not None and operation.method != "GET":
         schema = references[operation.request[1], "validation"]
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    if operation.has_files:
+        files = {"type": "array", "items": {"type": "string", "contentMediaType": "application/octet-stream"}}
+        schema = {"type": "object", "properties": {"files": files}}
+        described["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
     return described

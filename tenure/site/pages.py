@@ -6,24 +6,28 @@ from functools import cache, partial
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from typing import Any, Final, NamedTuple, get_args
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from tenure.algorithms.text.counts import format_count
+from tenure.contracts.choices import MemoryKind, ReportLength, WritableKind
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
+from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.report.layout.answer import compose_answer
 from tenure.report.layout.report import compose_report, compose_summary
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import convert_markdown, make_environment
-from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.errors import InvalidRequest, MissingCorpus, TenureError, Unreachable, add_field
 from tenure.runs.formatting import format_duration, truncate_line
 from tenure.runs.memories import describe_status
 from tenure.runs.messages import (
     AskBody,
+    DocumentFilter,
     ForgetBody,
     ForkBody,
     IngestBody,
@@ -31,15 +35,19 @@ from tenure.runs.messages import (
     RememberBody,
     RunFilter,
     RunPair,
+    SearchBody,
     SourceRange,
     StartRequest,
     validate_request,
 )
 from tenure.runs.run_ids import check_run
-from tenure.runs.service import Service
+from tenure.runs.service import PAGE_ROWS, Service
 from tenure.runs.session.progress_lines import describe_ingestion, describe_phase, describe_usage
+from tenure.runs.start import describe_effort_cost, find_reservation_price
+from tenure.runs.uploads import MAX_FILE_BYTES, MAX_UPLOAD_BYTES, MAX_UPLOAD_FILES, find_upload
 from tenure.site.api import STATUSES, get_status, make_file_name
 from tenure.site.findings import list_findings
+from tenure.site.forms import MAX_UPLOAD_BODY_BYTES, Form, ReceivedForm, read_form, receive_form
 
 FOLDER = Path(__file__).parent
 STATIC = {
@@ -50,15 +58,35 @@ STATIC = {
 """Files that pages load, by name; nothing else of the machine is served."""
 
 _PATHS = {
-    **{"start.html.jinja": "/", "corpora.html.jinja": "/corpora"},
+    **{"start.html.jinja": "/", "corpora.html.jinja": "/corpora", "corpus.html.jinja": "/corpora"},
     **{"memories.html.jinja": "/memories", "diff.html.jinja": "/diff", "run.html.jinja": ""},
     **{"report_page.html.jinja": "/report", "questions.html.jinja": "/questions", "fork.html.jinja": "/fork"},
 }
 """Path of the page of a template, for those of a run below its own; the tabs mark it."""
 
+TEMPLATES: Final = (
+    ("Summary", "Summarize the documents: what do they state, with which evidence, and what do they leave open?"),
+    ("Comparison", "Compare the documents: on which points do they agree, and on which do they differ?"),
+    ("Figures", "Which figures do the documents give, by year and subject, and how were they measured?"),
+    ("Decision", "Which options do the documents describe, and what speaks for and against each?"),
+    ("Contradictions", "Which statements of the documents contradict each other, and which is supported better?"),
+)
+"""Questions to begin with."""
+
+MAX_CHOICES: Final = 12
+"""Corpora and folders that the first page offers; the others are found on the page of corpora."""
+
+DOCUMENT_CHARACTERS: Final = 4_000
+"""Characters of a document on one page, the maximum length of a part of a source."""
+
+_SHOWN_FIELDS: Final = frozenset(
+    "question files corpus corpora docs urls paths effort length language mode max_cost_usd max_tokens "
+    "max_seconds repo test domains text kind".split()
+)
+"""Fields at which forms show a fault."""
+
 _YEAR = 365 * 24 * 3600
 
-Form = dict[str, str]
 PageHandler = Callable[[Service, Request], Awaitable[Response]]
 
 
@@ -72,7 +100,8 @@ def build_routes(service: Service) -> list[Route]:
             except TenureError as error:
                 return render_error(str(error), get_status(error))
 
-        return Route(path, answer, methods=[method])
+        largest = MAX_UPLOAD_BODY_BYTES if handler in (_start_run, _ingest) else None
+        return Route(path, answer, methods=[method], max_body_size=largest)
 
     return [
         route("/", _show_start),
@@ -91,9 +120,15 @@ def build_routes(service: Service) -> list[Route]:
         route("/runs/{run:path}/fork", _fork_run, "POST"),
         route("/runs/{run:path}", _show_run),
         route("/diff", _show_diff),
+        route("/choices", _show_choices),
         route("/corpora", _show_corpora),
         route("/corpora", _ingest, "POST"),
         route("/corpora/live", partial(_show_corpora, template="ingestions.html.jinja")),
+        route("/corpora/{corpus:path}/documents/{source}", _show_document),
+        route("/corpora/{corpus:path}/read", _read_again, "POST"),
+        route("/corpora/{corpus:path}/watch", _watch, "POST"),
+        route("/corpora/{corpus:path}/delete", _drop_corpus, "POST"),
+        route("/corpora/{corpus:path}", _show_corpus),
         route("/memories", _show_memories),
         route("/memories", _remember, "POST"),
         route("/memories/forget", _forget, "POST"),
@@ -105,10 +140,64 @@ def render_error(words: str, status: HTTPStatus) -> Response:
     return _render("error.html.jinja", status, words=words, phrase=status.phrase)
 
 
-async def _show_start(service: Service, request: Request) -> Response:
+async def _show_start(
+    service: Service, request: Request, form: Form | None = None, fault: TenureError | None = None
+) -> Response:
+    values = _FormValues(form if form is not None else _join_query(request))
     words, status = request.query_params.get("q", ""), request.query_params.get("status", "")
-    listed = await service.list_runs(validate_request(RunFilter, {"words": words, "status": status}))
-    return _render("start.html.jinja", runs=listed.runs, words=words, status=status, statuses=STATUSES)
+    runs = None  # a form that is shown again needs no server
+    if fault is None:
+        runs = (await service.list_runs(validate_request(RunFilter, {"words": words, "status": status}))).runs
+    chosen = [("corpora", name) for name in _split_lines(values["corpora"])]
+    return _render(
+        "start.html.jinja",
+        _get_fault_status(fault),
+        **_describe_form(values, fault),
+        **_list_options(service),
+        templates=TEMPLATES,
+        is_open=fault is not None or len(values.keys() - {"question", "corpora", "q", "status"}) > 0,
+        corpora=[(name, "") for _, name in chosen],
+        chosen=[name for _, name in chosen],
+        chosen_query=urlencode(chosen),
+        folders=(),
+        problem="",
+        runs=runs,
+        words=words,
+        status=status,
+        statuses=STATUSES,
+    )
+
+
+def _list_options(service: Service) -> dict[str, Any]:
+    """Return the choices of the first page, with the typical cost of each effort if a model answers."""
+    settings = service.settings
+    price = find_reservation_price(settings, limited=False) if settings.has_model else None
+    efforts = [("", "chosen by the question")]
+    for effort, cost in EFFORT_COSTS.items():
+        typical = f": {describe_effort_cost(cost, price)}" if settings.has_model else ""
+        efforts.append((effort, f"{effort}{typical}"))
+    return {
+        "model": settings.model if settings.has_model else "",
+        "efforts": efforts,
+        "lengths": [("", "as the settings say"), *((name, name) for name in get_args(ReportLength))],
+        "modes": [("auto", "chosen by the question"), ("research", "research"), ("code", "program")],
+    }
+
+
+async def _show_choices(service: Service, request: Request) -> Response:
+    """Return the corpora and folders that a question may be asked over, latest first, after those that are chosen."""
+    chosen = request.query_params.getlist("corpora")
+    problem, corpora, folders = "", [(name, "") for name in chosen], list[str]()
+    try:
+        listed = await service.list_corpora()
+        latest = sorted(listed.corpora, key=lambda one: one.updated_at, reverse=True)
+        notes = {one.corpus: format_count(one.sources, "document") for one in latest}
+        names = dict.fromkeys((*chosen, *[one.corpus for one in latest][:MAX_CHOICES], *listed.unread[:MAX_CHOICES]))
+        corpora = [(name, notes.get(name, "not read yet")) for name in names]
+        folders = service.list_folders([one.corpus for one in latest])[:MAX_CHOICES]
+    except TenureError as error:
+        problem = str(error)
+    return _render("choices.html.jinja", corpora=corpora, chosen=chosen, folders=folders, problem=problem)
 
 
 async def _send_static(service: Service, request: Request) -> Response:
@@ -125,13 +214,39 @@ async def _send_no_icon(service: Service, request: Request) -> Response:
 
 
 async def _start_run(service: Service, request: Request) -> Response:
-    form = await _read_form(request)
-    values = _drop_empty(form) | _split(form, "docs", "corpora", "databases", "domains", "filters")
-    values |= {name: form.get(name) == "on" for name in ("include_secrets", "approve_plan", "interactive")}
-    values |= {"web": True} if form.get("web") == "on" else {}
-    values |= {"memory": True} if form.get("memory") == "on" else {}
-    started = await service.start(validate_request(StartRequest, values))
+    received = await receive_form(request, service.settings)
+    form = received.values
+    try:
+        if name := await _store_upload(received):
+            # A form that is shown again names what has arrived, so that it need not be sent again.
+            form |= {"corpora": f"{form.get('corpora', '')}\n{name}", "corpus": "", "pasted": ""}
+        values = {name: value for name, value in _drop_empty(form).items() if name not in ("files", "pasted", "corpus")}
+        values |= _split(form, "docs", "corpora", "databases", "domains", "filters")
+        values |= {name: form.get(name) == "on" for name in ("include_secrets", "approve_plan", "interactive")}
+        urls = _split_lines(values.pop("urls", ""))
+        values |= {"urls": urls, "web": True} if urls or form.get("web") == "on" else {}
+        values |= {"memory": True} if form.get("memory") == "on" else {}
+        started = await service.start(validate_request(StartRequest, values))
+    except TenureError as error:
+        return await _show_start(service, request, form, error)
     return _redirect(get_run_path(started.id))
+
+
+async def _store_upload(received: ReceivedForm) -> str:
+    """Put the files and the pasted text of a form into a corpus; return its name, empty if there are none.
+
+    Raises:
+        TenureError: they cannot be stored.
+    """
+    upload, form = received.upload, received.values
+    try:
+        if received.problem:
+            raise received.problem
+        if text := form.get("pasted", "").strip():
+            await asyncio.to_thread(upload.add_text, text)
+        return await asyncio.to_thread(upload.publish, form.get("corpus", "").strip()) if upload.files else ""
+    finally:
+        await asyncio.to_thread(upload.discard)
 
 
 async def _show_run(service: Service, request: Request, template: str = "run.html.jinja") -> Response:
@@ -160,7 +275,7 @@ async def _show_found(service: Service, request: Request) -> Response:
 
 
 async def _steer_run(service: Service, request: Request) -> Response:
-    run_id, form = request.path_params["run"], await _read_form(request)
+    run_id, form = request.path_params["run"], await read_form(request)
     name = form.get("command", "")
     values: dict[str, Any] = {"name": name}
     if name in ("feedback", "answer"):
@@ -205,7 +320,7 @@ async def _show_conversation(service: Service, request: Request, template: str =
 
 
 async def _ask_question(service: Service, request: Request) -> Response:
-    run_id, form = request.path_params["run"], await _read_form(request)
+    run_id, form = request.path_params["run"], await read_form(request)
     values = _drop_empty(form) | {name: form.get(name) == "on" for name in ("new", "search_again")}
     await service.ask(run_id, validate_request(AskBody, values))
     return _redirect(f"{get_run_path(run_id)}/questions")
@@ -218,7 +333,7 @@ async def _show_fork(service: Service, request: Request) -> Response:
 
 
 async def _fork_run(service: Service, request: Request) -> Response:
-    run_id, form = request.path_params["run"], await _read_form(request)
+    run_id, form = request.path_params["run"], await read_form(request)
     started = await service.fork(run_id, validate_request(ForkBody, _drop_empty(form)))
     return _redirect(get_run_path(started.id))
 
@@ -229,47 +344,202 @@ async def _show_diff(service: Service, request: Request) -> Response:
     return _render("diff.html.jinja", a=a, b=b, diff=difference, runs=(await service.list_runs(RunFilter())).runs)
 
 
-async def _show_corpora(service: Service, request: Request, template: str = "corpora.html.jinja") -> Response:
-    return _render(template, listed=await service.list_corpora())
+async def _show_corpora(
+    service: Service,
+    request: Request,
+    form: Form | None = None,
+    fault: TenureError | None = None,
+    template: str = "corpora.html.jinja",
+) -> Response:
+    words, page = request.query_params.get("words", ""), _read_page(request)
+    listed = await service.list_corpora() if fault is None else None
+    found = [one for one in listed.corpora if words.casefold() in one.corpus.casefold()] if listed else []
+    return _render(
+        template,
+        _get_fault_status(fault),
+        **_describe_form(form or {}, fault),
+        **_describe_pages(page, len(found), words=words),
+        listed=listed,
+        shown=found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
+        words=words,
+    )
 
 
 async def _ingest(service: Service, request: Request) -> Response:
-    form = await _read_form(request)
-    values = _drop_empty(form) | _split(form, "paths") | {"include_secrets": form.get("include_secrets") == "on"}
-    await service.ingest(validate_request(IngestBody, values))
-    return _redirect("/corpora")
+    received = await receive_form(request, service.settings)
+    form = received.values
+    secrets = form.get("include_secrets") == "on"
+    try:
+        paths = _split_lines(form.get("paths", ""))
+        if name := await _store_upload(received):
+            await service.read_again(name, include_secrets=secrets)
+        if paths or not name:
+            body = {
+                "paths": paths,
+                "corpus": name or form.get("corpus", "").strip() or None,
+                "include_secrets": secrets,
+            }
+            with add_field("paths"):
+                await service.ingest(validate_request(IngestBody, body))
+    except TenureError as error:
+        return await _show_corpora(service, request, form, error)
+    return _redirect(get_corpus_path(name) if name else "/corpora")
 
 
-async def _show_memories(service: Service, request: Request) -> Response:
-    words = request.query_params.get("q", "")
+async def _show_corpus(service: Service, request: Request, fault: TenureError | None = None) -> Response:
+    corpus, page, query = request.path_params["corpus"], _read_page(request), request.query_params
+    words, q = query.get("words", ""), query.get("q", "").strip()
+    details = await service.describe_corpus(corpus, DocumentFilter(words=words, page=page))
+    passages = (
+        (await service.search(validate_request(SearchBody, {"words": q, "corpora": [corpus]}))).passages if q else ()
+    )
     return _render(
-        "memories.html.jinja", listed=await service.list_memories(MemoryFilter(words=words, limit=100)), words=words
+        "corpus.html.jinja",
+        _get_fault_status(fault),
+        **_describe_form({}, fault),
+        **_describe_pages(page, details.documents_total, words=words),
+        corpus=details,
+        passages=passages,
+        words=words,
+        q=q,
+        sent=str(find_upload(service.settings, corpus) or ""),
+    )
+
+
+async def _show_document(service: Service, request: Request) -> Response:
+    corpus, query, page = request.path_params["corpus"], request.query_params, _read_page(request)
+    size = validate_request(SourceRange, {"start": 0, "end": query.get("of", "")}).end
+    part = {"start": (page - 1) * DOCUMENT_CHARACTERS, "end": min(page * DOCUMENT_CHARACTERS, size)}
+    passage = await service.read_document(request.path_params["source"], validate_request(SourceRange, part))
+    pages: dict[str, Any] = {"page": page, "pages": -(-size // DOCUMENT_CHARACTERS), "query": urlencode({"of": size})}
+    return _render("document.html.jinja", corpus=corpus, passage=passage, **pages)
+
+
+async def _read_again(service: Service, request: Request) -> Response:
+    secrets = (await read_form(request)).get("include_secrets") == "on"
+    return await _change_corpus(service, request, partial(service.read_again, include_secrets=secrets))
+
+
+async def _watch(service: Service, request: Request) -> Response:
+    every = (await read_form(request)).get("every", "")
+    if every and not every.isdecimal():
+        raise InvalidRequest("the interval is a number of seconds", "every")
+    return await _change_corpus(service, request, partial(service.watch_corpus, every=int(every) if every else None))
+
+
+async def _drop_corpus(service: Service, request: Request) -> Response:
+    return await _change_corpus(service, request, service.drop_corpus, "/corpora")
+
+
+async def _change_corpus(
+    service: Service, request: Request, change: Callable[[str], Awaitable[Any]], path: str = ""
+) -> Response:
+    """Change a corpus and lead to a path, by default its page, which says why if it could not be changed."""
+    corpus = request.path_params["corpus"]
+    try:
+        await change(corpus)
+    except (MissingCorpus, Unreachable):
+        raise
+    except TenureError as error:
+        return await _show_corpus(service, request, error)
+    return _redirect(path or get_corpus_path(corpus))
+
+
+async def _show_memories(
+    service: Service, request: Request, form: Form | None = None, fault: TenureError | None = None
+) -> Response:
+    query = request.query_params
+    words, shown = query.get("q", ""), query.get("shown", "")
+    listed = None
+    if fault is None:
+        chosen = {
+            "words": words,
+            "kinds": [shown] if shown else [],
+            "after": query.get("after", ""),
+            "limit": PAGE_ROWS,
+        }
+        listed = await service.list_memories(validate_request(MemoryFilter, chosen))
+    return _render(
+        "memories.html.jinja",
+        _get_fault_status(fault),
+        **_describe_form(form or {}, fault),
+        listed=listed,
+        after=listed.memories[-1].id if listed and not words and len(listed.memories) == PAGE_ROWS else "",
+        words=words,
+        shown=shown,
+        kinds=get_args(MemoryKind),
+        writable=[("", "chosen by the text"), *((kind, kind.replace("_", " ")) for kind in get_args(WritableKind))],
     )
 
 
 async def _remember(service: Service, request: Request) -> Response:
-    await service.remember(validate_request(RememberBody, _drop_empty(await _read_form(request))))
+    form = await read_form(request)
+    try:
+        await service.remember(validate_request(RememberBody, _drop_empty(form)))
+    except InvalidRequest as error:
+        return await _show_memories(service, request, form, error)
     return _redirect("/memories")
 
 
 async def _forget(service: Service, request: Request) -> Response:
-    await service.forget(validate_request(ForgetBody, _split(await _read_form(request), "ids")))
+    await service.forget(validate_request(ForgetBody, _split(await read_form(request), "ids")))
     return _redirect("/memories")
+
+
+class _FormValues(dict[str, str]):
+    """Values of a form; a field without one is empty."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+class _Fault(NamedTuple):
+    """Fault of a form."""
+
+    field: str
+    """Field at which it is shown; empty for the form as a whole."""
+    message: str
+
+
+def _describe_form(form: Form, fault: TenureError | None) -> dict[str, Any]:
+    """Return the values of a form, the fault in it, and the bounds of files."""
+    field = fault.field.partition(".")[0] if isinstance(fault, InvalidRequest) else ""
+    shown = None
+    if fault is not None:
+        is_shown = field in _SHOWN_FIELDS
+        message = fault.message if isinstance(fault, InvalidRequest) and is_shown else str(fault)
+        shown = _Fault(field if is_shown else "", message)
+    bounds = {"files": MAX_UPLOAD_FILES, "file": MAX_FILE_BYTES, "total": MAX_UPLOAD_BYTES}
+    return {"values": _FormValues(form), "fault": shown, "bounds": bounds}
+
+
+def _get_fault_status(fault: TenureError | None) -> HTTPStatus:
+    return HTTPStatus.OK if fault is None else get_status(fault)
+
+
+def _describe_pages(page: int, rows: int, **query: str) -> dict[str, Any]:
+    """Return the present page of a list, the number of its pages, and the query of the links between them."""
+    return {"page": page, "pages": -(-rows // PAGE_ROWS), "query": urlencode(query)}
+
+
+def _read_page(request: Request) -> int:
+    return validate_request(DocumentFilter, {"page": request.query_params.get("page", 1)}).page
+
+
+def _join_query(request: Request) -> Form:
+    """Return the values of a query as those of a form."""
+    query = request.query_params
+    return {name: "\n".join(query.getlist(name)) for name in query}
+
+
+def get_corpus_path(corpus: str) -> str:
+    """Return the path of the page of a corpus."""
+    return f"/corpora/{quote(corpus, safe='')}"
 
 
 def get_run_path(run_id: str) -> str:
     """Return the path of a run's page."""
     return f"/runs/{quote(run_id, safe='')}"
-
-
-async def _read_form(request: Request) -> Form:
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise InvalidRequest("the body must be a form")
-    try:
-        text = (await request.body()).decode()
-    except UnicodeDecodeError:
-        raise InvalidRequest("the form is not valid UTF-8") from None
-    return dict(parse_qsl(text, keep_blank_values=True))
 
 
 def _drop_empty(form: Mapping[str, str]) -> dict[str, Any]:
@@ -303,9 +573,11 @@ def _render(template: str, code: HTTPStatus = HTTPStatus.OK, **values: Any) -> R
 @cache
 def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
-    environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path, "file_name": make_file_name}
+    environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path, "corpus_path": get_corpus_path}
+    environment.globals |= {"file_name": make_file_name}
     environment.filters |= {"answer": compose_answer, "draft": convert_markdown, "ingestion": describe_ingestion}
     environment.filters |= {"duration": format_duration, "line": truncate_line, "memory_note": describe_status}
+    environment.filters |= {"number": format_count}
     return environment
 
 

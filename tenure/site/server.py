@@ -21,14 +21,15 @@ from tenure.runs.service import Service
 from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.settings import Settings
 from tenure.site import api, pages
+from tenure.site.forms import MAX_BODY_BYTES
 from tenure.site.openapi import build_description
 from tenure.temporal.gate.access import SECURITY_HEADERS, AccessGate, AccessPolicy
 from tenure.temporal.gate.access_key import HOST, build_link, load_key
-from tenure.temporal.gate.http_server import serve_app, wait_for_stop_signal
+from tenure.temporal.gate.http_server import Timeouts, serve_app, wait_for_stop_signal
 from tenure.temporal.gate.listeners import listen, restrict_users
 
-MAX_BODY_BYTES = 1_000_000
-"""Maximum size of a request."""
+MIN_UPLOAD_RATE = 50_000
+"""Bytes per second at which an upload may arrive at least, as from a phone with a slow connection."""
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -94,7 +95,8 @@ def open_listener(port: int) -> socket.socket:
 @asynccontextmanager
 async def serve(server: ServerTarget, listener: socket.socket) -> AsyncIterator[None]:
     """Serve the page and the API inside the `with` block."""
-    async with serve_app(build_app(server, listener.getsockname()[1]), listener):
+    timeouts = Timeouts(body_bytes_per_second=MIN_UPLOAD_RATE)
+    async with serve_app(build_app(server, listener.getsockname()[1]), listener, timeouts=timeouts):
         yield
 
 

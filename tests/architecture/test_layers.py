@@ -118,7 +118,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.__main__": {"tenure.cli", "tenure.installation"},
     "tenure.site": {
         *("tenure.runs", "tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings"),
-        "tenure.installation",
+        *("tenure.installation", "tenure.algorithms"),
     },
     "tenure.python_api": {"tenure.runs", "tenure.contracts", "tenure.settings", "tenure.local_models"},
     # Over HTTP it has the access control and the server of the site.

@@ -95,7 +95,7 @@ UNBUILT_TYPES: Final = {
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack os.stat_result pyarrow. tenure.knowledge.
         tenure.models.multilingual.USE tenure.sources.tables.sql_engine. typing.IO""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
-        rich. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
+        rich. starlette. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
         tenure.sources.search.api_provider.""".split(),
     "numbers, or the declaration of a role": """tenure.roles.base. tenure.roles.registry.""".split(),
 }

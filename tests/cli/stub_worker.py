@@ -19,6 +19,7 @@ from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.choices import RunStatus
 from tenure.contracts.evidence.corpora import (
     CacheStats,
+    CorpusDocument,
     CorpusReply,
     CorpusRequest,
     CorpusStats,
@@ -70,6 +71,10 @@ with workflow.unsafe.imports_passed_through():
 
 STATS = CorpusStats(
     corpus="shelf", sources=2, chunks=7, characters=1234, embedding_model="stub", updated_at="2026-01-01T00:00:00Z"
+)
+
+DOCUMENT = CorpusDocument(
+    source=SourceId("s1"), title="Rye", uri="/shelf/rye.md", published="", fetched_at="", chunks=7, characters=9000
 )
 
 STORE = StoreStats(
@@ -354,6 +359,10 @@ class StubCorpus:
             return CorpusReply(corpora=() if known else (STATS,), dropped=known)
         if request.search is not None:
             return CorpusReply(passages=_find(request.search))
+        if request.range is not None:
+            return CorpusReply(passages=_find(SearchRequest(query="rye", corpora=("shelf",), k=1)))
+        if request.action == "documents" and known:
+            return CorpusReply(corpora=(STATS,), documents=(DOCUMENT,), documents_total=1)
         return CorpusReply(corpora=(STATS,) if known else (), store=STORE if request.action == "stats" else None)
 
 

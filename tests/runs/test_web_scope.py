@@ -42,9 +42,11 @@ def test_how_the_web_is_read_travels_with_the_run() -> None:
     made = request(
         *("--web", "--provider", "brave", "--domain", "example.org", "--domain=-ads.example.org"),
         *("--since", "month", "--pages", "7"),
+        *("--url", "https://example.org/a", "--url", "https://example.org/a"),
     )
 
     assert made.limits.web == WebScope(
+        urls=("https://example.org/a",),
         max_pages=7,
         providers=("brave",),
         domains=("example.org",),
@@ -60,6 +62,8 @@ def test_how_the_web_is_read_travels_with_the_run() -> None:
         (["--provider", "brave"], "providers: it applies only to runs that read the web"),
         (["--pages", "3"], "pages: it applies only"),
         (["--web", "--domain", "https://example.org/page"], "is not a domain"),
+        (["--url", "https://example.org/"], "urls: it applies only"),
+        (["--web", "--url", "example.org"], "is not the URL of a web page"),
     ],
 )
 def test_invalid_web_options_are_refused(arguments: list[str], said: str) -> None:

@@ -3,21 +3,26 @@
 The tests use the machine's Chromium; without one they are skipped, or fail if TENURE_REQUIRE_BROWSER is set.
 """
 
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Route
+from playwright.async_api import Page, Route
 
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import StoredPassage
 from tenure.report.layout.report import compose_report
+from tenure.runs.service import Service
+from tenure.runs.session.run_records import open_run
+from tenure.runs.uploads import list_uploads
 from tenure.site.pages import STATIC, _render
 from tenure.temporal.connection import connect
 from tests.report.samples import full, programmed
 from tests.site.conftest import Site
 from tests.site.paint import open_browser
+from tests.sources.pdfs import make_pdf
 from tests.support.chromium import needs_chromium
 from tests.support.tiers import slow
 
@@ -123,6 +128,93 @@ async def test_a_plan_is_changed_and_approved_where_it_is_asked(site: Site) -> N
 
     assert '"outline"' in result["notes"][2] and "Another topic" in result["notes"][2]
     assert '"approve"' in result["notes"][3]
+
+
+async def check_page(page: Page, width: int) -> None:
+    """Check that a page is accessible and no wider than the window."""
+    found: Any = await Axe().run(page)
+    assert [violation["id"] for violation in found.response["violations"]] == []
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+async def test_three_documents_are_asked_over_from_a_phone(site: Site, tmp_path: Path) -> None:
+    """Question, files and Start begin a run over three PDF files; a wrong field asks for none of them again."""
+    for name in ("rye", "oats", "barley"):
+        (tmp_path / f"{name}.pdf").write_bytes(make_pdf([[f"{name} rises."]]))
+    async with open_browser(390, "dark") as context:
+        context.set_default_timeout(PATIENT_MILLISECONDS)
+        page = await context.new_page()
+        await page.goto(site.link)
+        await page.get_by_label("Question or task").fill("wait for grain")
+        await page.get_by_label("Files", exact=True).set_input_files(sorted(tmp_path.glob("*.pdf")))
+        await page.get_by_text("3 files").wait_for()
+        await check_page(page, 390)
+        await page.get_by_text("Corpora, web pages and folders").click()
+        folders = page.get_by_label("Files and folders on this machine")
+        await folders.fill("/no/such/folder")
+        await page.get_by_role("button", name="Start").click()
+        await page.locator("#docs-fault").wait_for()
+        assert await folders.evaluate("field => field === document.activeElement")
+        assert await page.get_by_label("Question or task").input_value() == "wait for grain"
+        (corpus,) = [name for name in list_uploads(site.place.settings) if name.startswith("barley")]
+        await page.get_by_role("checkbox", name=corpus).and_(page.locator(":checked")).wait_for()
+        await check_page(page, 390)
+        await folders.fill("")
+        await page.get_by_role("button", name="Start").click()
+        await page.get_by_role("heading", name="wait for grain").wait_for()
+        run = page.url.rpartition("/")[2]
+        request = await (await open_run(Service(site.place), run)).read_run_request()
+        await (await connect(site.place.settings)).get_workflow_handle(run).signal("finish")
+
+    folder = site.place.settings.home / "uploads" / corpus
+    assert [ingest.paths for ingest in request.ingest] == [(str(folder),)] and request.corpora == (corpus,)
+    assert {path.name for path in folder.iterdir()} == {"rye.pdf", "oats.pdf", "barley.pdf"}
+
+
+async def test_a_folder_is_dropped_and_files_are_removed_by_keyboard(site: Site, tmp_path: Path) -> None:
+    """A dropped folder is listed with its files, one is removed without a mouse, and a template fills the question."""
+    (tmp_path / "grain" / "old").mkdir(parents=True)
+    for name in ("rye.txt", "oats.txt", "old/barley.txt"):
+        (tmp_path / "grain" / name).write_text(name)
+    async with open_browser() as context:
+        context.set_default_timeout(PATIENT_MILLISECONDS)
+        page = await context.new_page()
+        await page.goto(site.link)
+        box = await page.locator("[data-drop]").bounding_box()
+        assert box is not None
+        session = await context.new_cdp_session(page)
+        data = {"items": [], "files": [str(tmp_path / "grain")], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            place = {"x": box["x"] + 40, "y": box["y"] + 40}
+            await session.send("Input.dispatchDragEvent", {"type": kind, "data": data, **place})
+        await page.get_by_text("3 files").wait_for()
+        await page.get_by_role("button", name="Remove grain/oats.txt").press("Enter")
+        await page.get_by_text("2 files").wait_for()
+        await page.get_by_text("Templates").press("Enter")
+        await page.get_by_role("link", name="Summary").press("Enter")
+        question = page.get_by_label("Question or task")
+        assert (await question.input_value()).startswith("Summarize")
+        await page.get_by_role("button", name="Start").press("Enter")
+        await page.wait_for_url("**/runs/*")
+        await page.goto(f"{site.origin}/corpora")
+        await check_page(page, 1200)
+        await page.get_by_role("link", name="shelf").press("Enter")
+        await page.get_by_role("heading", name="shelf").wait_for()
+        await page.get_by_role("button", name="Delete …").press("Enter")
+        await page.get_by_role("dialog", name="Delete this corpus?").wait_for()
+        await check_page(page, 1200)
+        await page.keyboard.press("Escape")
+        await page.get_by_role("link", name="Rye").press("Enter")
+        await page.get_by_text("page 1 of 3").wait_for()
+        await check_page(page, 1200)
+
+    stored = [
+        path
+        for name in list_uploads(site.place.settings)
+        for path in (site.place.settings.home / "uploads" / name).rglob("*.txt")
+    ]
+    assert {path.as_posix().partition("/grain/")[2] for path in stored} >= {"rye.txt", "old/barley.txt"}
+    assert not any(path.name == "oats.txt" and path.parent.name == "grain" for path in stored)
 
 
 async def answer_from_templates(route: Route) -> None:

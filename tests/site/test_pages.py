@@ -1,13 +1,20 @@
 """The templates of the page, for states that no run of the other tests stays in."""
 
+from pathlib import Path
 from typing import Any
+
+from pydantic import SecretStr
 
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.corpora import IngestProgress, SheetRow, SheetWindow, StoredPassage
 from tenure.contracts.result.ask import AskReply
+from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.report.assemble import assemble_result
 from tenure.runs.messages import RunConversation, RunDetails
-from tenure.site.pages import _render
+from tenure.runs.service import Service
+from tenure.runs.session.server_target import locate_server
+from tenure.settings import Settings
+from tenure.site.pages import _list_options, _render
 from tests.report.samples import SOURCES, report
 
 
@@ -40,6 +47,17 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
     assert b'max="400" value="120"' in page
     assert b"the set-up runs, 2:13 of at most 30:00: &lt;make&gt;" in page
     assert b"files" not in page and "· 0:00".encode() not in page
+
+
+def test_the_form_shows_the_cost_of_an_effort(tmp_path: Path) -> None:
+    """With a model each effort names its typical cost, and without one nothing costs anything."""
+    settings = Settings(home=tmp_path, _env_file=None)
+    offline = Service(locate_server(settings))
+    priced = settings.model_copy(update={"openai_api_key": SecretStr("k"), "model": "m"})
+    options = _list_options(Service(locate_server(priced)))
+
+    assert options["model"] == "m" and options["efforts"][1][1] == f"simple: {EFFORT_COSTS['simple'].describe()}"
+    assert (_list_options(offline)["model"], _list_options(offline)["efforts"][1]) == ("", ("simple", "simple"))
 
 
 def test_an_answer_is_shown_as_a_report_is() -> None:

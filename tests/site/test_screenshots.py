@@ -17,10 +17,14 @@ from tests.support.homes import Home
 from tests.support.ports import free_ports
 from tests.support.tiers import exhaustive
 
-IMAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "images"
+DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
+IMAGES: Final = DOCS / "images"
+DOCUMENTS: Final = ("asking.md", "operations.md", "steering.md")
 FOLDER_VARIABLE: Final = "TENURE_SCREENSHOTS"
 QUESTION: Final = "How does Tenure survive a crash, and how do I steer a run?"
-NAMES: Final = {f"{page}-{device}.png" for page in ("ask", "run", "report") for device in ("desktop", "phone")}
+NAMES: Final = {
+    f"{page}-{device}.png" for page in ("ask", "run", "report", "corpus") for device in ("desktop", "phone")
+}
 MAX_BYTES: Final = 150_000
 PATIENT_MILLISECONDS: Final = 150_000
 
@@ -53,7 +57,8 @@ async def test_a_run_without_a_model_is_shown(tmp_path: Path) -> None:
             page.set_default_timeout(PATIENT_MILLISECONDS)
             await page.goto(link)
             await page.get_by_label("Question or task").fill(QUESTION)
-            await page.get_by_text("Corpora, web, budget and more").click()
+            await page.get_by_label("Files", exact=True).set_input_files([DOCS / name for name in DOCUMENTS])
+            await page.get_by_text("Effort, length, language, web and more").click()
             await page.get_by_label("Show me the plan first").check()
             await shoot(page, "ask", folder)
             await page.get_by_role("button", name="Start").click()
@@ -63,6 +68,10 @@ async def test_a_run_without_a_model_is_shown(tmp_path: Path) -> None:
             await page.get_by_role("link", name="Read the whole report").click()
             await page.get_by_role("heading", name="References").wait_for()
             await shoot(page, "report", folder)
+            await page.get_by_role("link", name="Corpora").click()
+            await page.get_by_role("row", name="asking").get_by_role("link").click()
+            await page.get_by_role("heading", name="Documents", exact=True).wait_for()
+            await shoot(page, "corpus", folder)
             await browser.close()
     finally:
         home.run("down")

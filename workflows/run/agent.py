@@ -211,7 +211,7 @@ class AgentWorkflow(InteractiveRun):
             self.notes.append(note_messages.SEARCH_MODE.format(mode=self.request.limits.search_mode))
         self._publish(phase="retrieve")
         if self.clients.web:
-            await self.clients.web.open()
+            await self.clients.web.open(reads_named=True)
         if self.corpora:
             await self._search()
 

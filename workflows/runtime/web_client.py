@@ -61,10 +61,25 @@ class WebClient(ActivityClient):
     _queries: set[str] = field(default_factory=set)
     _urls: set[str] = field(default_factory=set)
 
-    async def open(self) -> None:
-        """Create the corpus of the run's web pages, so that it can be searched even if no page is read."""
+    async def open(self, *, reads_named: bool = False) -> None:
+        """Create the corpus of the run's web pages, so that it can be searched even if no page is read.
+
+        Pages that the person names are read if requested; the account of the web has those that cannot be read.
+        """
         empty = ReadPagesRequest(corpus=self._scope.corpus, query="", cycle=self._scope.cycle)
         await self._ingest(empty, "no page yet")
+        if reads_named and self._scope.urls:
+            await self._read_named()
+
+    async def _read_named(self) -> None:
+        fetch = self._build_fetch(self._scope.urls)
+        with self._progress.track_long_step():
+            reply = await execute_activity(WebActivities.fetch_pages, fetch, summary=", ".join(fetch.urls))
+        self._urls.update(fetch.urls)
+        request = ReadPagesRequest(
+            corpus=self._scope.corpus, query=self._question, cycle=self._scope.cycle, fetched=reply.pages
+        )
+        await self._read(request, "pages that the question names")
 
     async def look_up(self, query: str) -> None:
         """Read the best pages on a query that were not read before.

@@ -15,7 +15,6 @@ from tenure.contracts.evidence.corpora import CorpusReply, IngestReport, IngestR
 from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityRelation, RelatedReply
 from tenure.installation import PROGRAM
 from tenure.runs import corpora
-from tenure.runs.errors import InvalidRequest
 from tenure.runs.formatting import truncate_line
 from tenure.runs.messages import EntityBody, IngestBody, SearchBody
 from tenure.runs.paths import plan_ingestion
@@ -33,19 +32,19 @@ def add(home: CommandHome, body: IngestBody, every: float | None, output: Output
         InvalidRequest: a path does not exist, or the interval is too short.
     """
     request = plan_ingestion(body.paths, body.corpus, include_secrets=body.include_secrets)
-    if every is not None and every < corpora.MIN_WATCH_SECONDS:
-        raise InvalidRequest("must be at least 1m: even an unchanged folder is scanned each time", "every")
-    return _add(home.open(), request, every, output)
+    interval = None if every is None else corpora.check_interval(every)
+    return _add(home.open(), request, interval, output)
 
 
-async def _add(service: Service, request: IngestRequest, every: float | None, output: Output) -> None:
+async def _add(service: Service, request: IngestRequest, every: timedelta | None, output: Output) -> None:
     """Follow an ingestion, print its report, and schedule it if that is wanted."""
     report = await follow_workflow(service, await corpora.start_ingestion(service, request), output.verbosity)
     if not output.print_json(report):
         _print_report(report)
     if every is not None:
-        await corpora.watch_corpus(service, request, timedelta(seconds=every))
-        print_note(f"re-read every {write_duration(every)}; `{PROGRAM} corpus unwatch {request.corpus}` stops it")
+        await corpora.watch_corpus(service, request, every)
+        interval = write_duration(every.total_seconds())
+        print_note(f"re-read every {interval}; `{PROGRAM} corpus unwatch {request.corpus}` stops it")
 
 
 async def show(service: Service, output: Output) -> None:

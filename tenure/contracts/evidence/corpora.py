@@ -289,10 +289,34 @@ class StoredPassage(Contract):
     """Reason for a requested picture or window that could not be made, which completes the sentence "the file …"."""
 
 
-class CorpusRequest(Contract):
-    """Request to list, measure, search or drop corpora, or to read stored passages."""
+class DocumentChoice(Contract):
+    """Page of the documents of a corpus."""
 
-    action: Literal["list", "stats", "drop", "read", "search"]
+    words: str = ""
+    """Words of their titles and paths; empty for all."""
+    offset: int = Field(default=0, ge=0)
+    limit: int = Field(default=50, ge=1, le=500)
+
+
+class CorpusDocument(Contract):
+    """Document of a corpus."""
+
+    source: SourceId
+    title: str
+    uri: str
+    """Path or URL."""
+    published: str
+    """Date of publication, ISO 8601; empty if unknown."""
+    fetched_at: str
+    """Time at which it was read, ISO 8601 in UTC."""
+    chunks: int
+    characters: int
+
+
+class CorpusRequest(Contract):
+    """Request to list, measure, search or drop corpora, to list documents, or to read stored passages."""
+
+    action: Literal["list", "stats", "drop", "read", "search", "documents"]
     corpus: str | None = None
     """Name of the corpus; None with `list` and `stats` for all."""
     passages: tuple[PassageRef, ...] = Field(default=(), max_length=MAX_REFERENCES)
@@ -301,6 +325,8 @@ class CorpusRequest(Contract):
     """Part of a source to read with `read`."""
     search: SearchRequest | None = None
     """Search to perform with `search`."""
+    documents: DocumentChoice = DocumentChoice()
+    """Documents of the corpus to list with `documents`."""
 
 
 class CorpusReply(Contract):
@@ -314,3 +340,7 @@ class CorpusReply(Contract):
     """Statistics of the whole knowledge base; only with `stats`."""
     passages: tuple[StoredPassage, ...] = ()
     """Passages that are still stored, in the order of the request with `read`, and best first with `search`."""
+    documents: tuple[CorpusDocument, ...] = ()
+    """Documents by title; only with `documents`, which returns the statistics of its corpus alone."""
+    documents_total: int = 0
+    """Number of all documents that match."""

@@ -53,6 +53,8 @@ class WebScope(WebLimits):
     """Id of the run, set when it starts."""
     cycle: int = 0
     """Research cycle of the reading; 0 before the first."""
+    urls: tuple[str, ...] = ()
+    """Pages that the person names, which are read first."""
     max_pages: int = Field(default=5, ge=1, le=30)
     """Maximum number of pages read per search."""
 

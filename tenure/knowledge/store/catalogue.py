@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence.corpora import CorpusStats, TableStats
+from tenure.contracts.evidence.corpora import CorpusDocument, CorpusStats, DocumentChoice, TableStats
 from tenure.contracts.evidence.figures import Figure
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.places import CellRange, DocumentPlace, join_places, parse_cells
@@ -194,6 +194,17 @@ def summarize_corpora(store: Store) -> tuple[CorpusStats, ...]:
         )
         for name, record in list_corpora(store).items()
     )
+
+
+def list_documents(store: Store, name: str, chosen: DocumentChoice) -> tuple[tuple[CorpusDocument, ...], int]:
+    """Return a page of the documents of a corpus by title, and the number of all that match."""
+    columns = ["id", "title", "uri", "published", "fetched_at", "chunks", "characters"]
+    rows = store.read_rows(SOURCES, columns, f"corpus = {quote_literal(name)}").to_pylist()
+    words = chosen.words.casefold().split()
+    found = [row for row in rows if all(word in f"{row['title']}\n{row['uri']}".casefold() for word in words)]
+    found.sort(key=lambda row: (row["title"].casefold(), row["uri"]))
+    page = found[chosen.offset : chosen.offset + chosen.limit]
+    return tuple(CorpusDocument(source=SourceId(row.pop("id")), **row) for row in page), len(found)
 
 
 def summarize_tables(store: Store) -> tuple[TableStats, ...]:

@@ -103,8 +103,145 @@ function addCopyButton(code) {
   code.parentElement.before(button);
 }
 
+// Files that are chosen or dropped are listed and sent with their form, which stays as it is if a field is wrong.
+const chosen = new Map();
+
+async function listFiles(entry) {
+  if (entry.isFile) {
+    const file = await new Promise((done, fail) => entry.file(done, fail));
+    return [[entry.fullPath.slice(1), file]];
+  }
+  const found = [];
+  const reader = entry.createReader();
+  for (;;) {
+    const part = await new Promise((done, fail) => reader.readEntries(done, fail)); // a hundred at a time
+    if (!part.length) return found;
+    for (const one of part) found.push(...await listFiles(one));
+  }
+}
+
+function describeSize(bytes) {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function showFiles(zone) {
+  const files = [...chosen];
+  const total = files.reduce((sum, [, file]) => sum + file.size, 0);
+  const limits = zone.dataset;
+  const large = files.find(([, file]) => file.size > limits.maxFile);
+  const problem = large ? `${large[0]} is larger than ${describeSize(Number(limits.maxFile))}: remove it`
+    : files.length > limits.maxFiles ? `At most ${limits.maxFiles} files are sent at once: remove some`
+      : total > limits.maxTotal ? `${describeSize(total)} are more than ${describeSize(Number(limits.maxTotal))}: remove some` : "";
+  const rows = files.slice(0, 20).map(([name, file]) => {
+    const row = document.createElement("li");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet";
+    button.textContent = "Remove";
+    button.setAttribute("aria-label", `Remove ${name}`);
+    button.addEventListener("click", () => { chosen.delete(name); showFiles(zone); zone.querySelector("input").focus(); });
+    row.append(`${name}, ${describeSize(file.size)} `, button);
+    return row;
+  });
+  if (files.length) {
+    const sum = document.createElement("li");
+    sum.textContent = `${files.length} ${files.length === 1 ? "file" : "files"}, ${describeSize(total)}`;
+    rows.push(sum);
+  }
+  zone.querySelector(".chosen").replaceChildren(...rows);
+  showFault(zone, problem);
+  return !problem;
+}
+
+function showFault(zone, problem) {
+  zone.querySelector(".fault")?.remove();
+  if (!problem) return;
+  const fault = document.createElement("span");
+  fault.className = "fault";
+  fault.setAttribute("role", "alert");
+  fault.textContent = problem;
+  zone.querySelector(".chosen").after(fault);
+}
+
+function enableUpload(form) {
+  const zone = form.querySelector("[data-drop]");
+  zone.addEventListener("change", (event) => {
+    if (event.target.type !== "file") return;
+    for (const file of event.target.files) chosen.set(file.webkitRelativePath || file.name, file);
+    event.target.value = "";
+    showFiles(zone);
+  });
+  zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.classList.add("over"); });
+  zone.addEventListener("dragleave", () => zone.classList.remove("over"));
+  zone.addEventListener("drop", async (event) => {
+    event.preventDefault();
+    zone.classList.remove("over");
+    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
+    for (const entry of entries) for (const [name, file] of await listFiles(entry)) chosen.set(name, file);
+    showFiles(zone);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (showFiles(zone)) send(form, zone);
+  });
+  showFiles(zone);
+}
+
+// With a request of its own, since a form cannot send dropped files; its answer is the next page or the form again.
+function send(form, zone) {
+  const data = new FormData(form);
+  data.delete("files");
+  for (const [name, file] of chosen) data.append("files", file, name);
+  const request = new XMLHttpRequest();
+  const [bar, button] = [form.querySelector("progress"), form.querySelector("button:not([type])")];
+  const end = (problem) => {
+    bar.hidden = true;
+    button.disabled = false;
+    showFault(zone, problem);
+  };
+  bar.hidden = !chosen.size;
+  bar.removeAttribute("value");
+  button.disabled = true;
+  request.upload.addEventListener("progress", (event) => { bar.max = event.total; bar.value = event.loaded; });
+  request.addEventListener("error", () => end("The files could not be sent: check the connection and send them again."));
+  request.addEventListener("load", () => {
+    if (request.status === 200) {
+      location.href = request.responseURL;
+      return;
+    }
+    const page = new DOMParser().parseFromString(request.responseText, "text/html");
+    const fresh = page.querySelector("form[data-upload]");
+    if (!fresh) {
+      end(page.body.textContent.trim());
+      return;
+    }
+    if (!page.getElementById("files-fault")) chosen.clear(); // they are in a corpus, which the form names
+    form.replaceWith(fresh);
+    enable(fresh);
+    const fault = fresh.querySelector(".fault");
+    (fault?.closest("p, fieldset")?.querySelector("[aria-invalid]") ?? fresh.querySelector("button:not([type])")).focus();
+    fault?.scrollIntoView({ block: "center" });
+  });
+  request.open("POST", form.action);
+  request.send(data);
+}
+
+function enable(root) {
+  for (const part of root.querySelectorAll("[data-every]")) poll(part);
+  for (const link of root.querySelectorAll("[data-fill]")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const field = document.getElementById(link.dataset.fill);
+      field.value = new URL(link.href).searchParams.get(link.dataset.fill);
+      field.focus();
+    });
+  }
+  if (root.matches?.("[data-upload]")) enableUpload(root);
+  for (const form of root.querySelectorAll("[data-upload]")) enableUpload(form);
+}
+
 for (const part of document.querySelectorAll("[data-events]")) follow(part);
-for (const part of document.querySelectorAll("[data-every]")) poll(part);
+enable(document);
 const panel = document.getElementById("panel");
 if (panel) enablePanel(panel);
 for (const code of document.querySelectorAll("pre > code")) addCopyButton(code);

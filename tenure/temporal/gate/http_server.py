@@ -33,6 +33,8 @@ class Timeouts:
     """For the line and the headers of a request, counted from the connection or its first byte."""
     body: float = 60.0
     """For the whole body of a request."""
+    body_bytes_per_second: int = 0
+    """Rate that extends this time by that of the announced length of the body; 0 for no extension."""
     idle: float = 30.0
     """Between two requests."""
     write: float = 60.0
@@ -91,8 +93,14 @@ class _BoundedProtocol(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         if part in (h11.IDLE, h11.SEND_BODY):
-            seconds = self._timeouts.header if part is h11.IDLE else self._timeouts.body
+            seconds = self._timeouts.header if part is h11.IDLE else self._timeouts.body + self._compute_extension()
             self._deadline = self.loop.call_later(seconds, self.transport.close)
+
+    def _compute_extension(self) -> float:
+        """Return the further time for a body by its announced length, which h11 has checked."""
+        length = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
+        rate = self._timeouts.body_bytes_per_second
+        return length / rate if rate else 0.0
 
 
 @asynccontextmanager

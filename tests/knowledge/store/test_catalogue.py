@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.evidence.corpora import DocumentChoice
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import CorruptTable, KnowledgeError
@@ -67,6 +68,20 @@ def test_statistics_match_the_ingestion(knowledge: KnowledgeBase, ingest: Ingest
 
 
 @slow
+@slow
+def test_documents_are_listed_by_page_and_words(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
+    """Pages follow each other in the order of the titles, and words choose among titles and paths."""
+    ingest(docs)
+    listed, total = knowledge.corpora.list_documents("c", DocumentChoice())
+    pages = [knowledge.corpora.list_documents("c", DocumentChoice(offset=n, limit=1)) for n in range(total)]
+    named, matches = knowledge.corpora.list_documents("c", DocumentChoice(words=listed[0].uri.upper()))
+
+    assert total == len(listed) > 1 and [page for (page,), _ in pages] == list(listed)
+    assert [one.title.casefold() for one in listed] == sorted(one.title.casefold() for one in listed)
+    assert (named, matches) == (listed[:1], 1)
+    assert knowledge.corpora.list_documents("other", DocumentChoice()) == ((), 0)
+
+
 def test_dropping_a_corpus_keeps_others(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """Dropping returns whether the corpus existed."""
     ingest(docs)

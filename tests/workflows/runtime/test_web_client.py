@@ -97,6 +97,20 @@ async def test_missing_page_is_replaced_and_queries_are_not_repeated(serving: Se
     assert [page.url for page in gone] == [LOST]
 
 
+async def test_pages_that_a_person_names_are_read_first(serving: Serving) -> None:
+    """They are fetched before the first search, also if no provider answers, and a missing page is recorded."""
+    outside, knowledge = Outside(down=True), MemoryKnowledge({}, pages=PAGES)
+    web = REQUEST.limits.web
+    assert web is not None
+    limits = REQUEST.limits.model_copy(update={"web": web.model_copy(update={"urls": (BREAD, LOST)})})
+    async with serving(None, knowledge, web=[outside.search_web, outside.fetch_pages]) as stage:
+        result = await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
+
+    assert outside.fetched[0].urls == (BREAD, LOST)
+    assert {source.uri for source in result.sources} == {BREAD}
+    assert [page.url for page in knowledge.readings[1].fetched if page.status == "failed"] == [LOST]
+
+
 async def test_a_long_question_is_shortened_for_providers(serving: Serving) -> None:
     """A question that is longer than a query of a provider may be does not end the run."""
     outside = Outside(down=True)
