@@ -112,7 +112,9 @@ def main() -> int:
         found = measure(given.papers, questions, folder / "home", sees=not given.blind)
     for name in ("shown", "stated", "cited", "page"):
         print(f"{name}: {sum(row[name] for row in found)} of {len(found)}")
-    print(f"picture in HTML, PDF and Word: {sum(len(row['formats']) == len(_FORMATS) for row in found)} of {len(found)}")
+    print(
+        f"picture in HTML, PDF and Word: {sum(len(row['formats']) == len(_FORMATS) for row in found)} of {len(found)}"
+    )
     return 0
 
 

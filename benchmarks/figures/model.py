@@ -79,5 +79,7 @@ class FigureModel(ScriptedModel):
     def _choose_sentences(self, prompt: str) -> list[tuple[int, str]]:
         """Return the reading first if the prompt has it, as a careful model would write it."""
         reading = self._asked_for.reading if self._asked_for else ""
-        found = [(int(number), reading) for number, text in _READING.findall(prompt) if reading in " ".join(text.split())]
+        found = [
+            (int(number), reading) for number, text in _READING.findall(prompt) if reading in " ".join(text.split())
+        ]
         return found[:1] + super()._choose_sentences(prompt)

@@ -2,7 +2,7 @@
 
 from tenure.algorithms.control.budget import compute_cost
 from tenure.algorithms.text.counts import format_count
-from tenure.contracts.run.limits import EFFORT_COSTS, MAX_PICTURES, PICTURE_TOKENS, EffortCost
+from tenure.contracts.run.limits import EFFORT_COSTS, MAX_PICTURE_TOKENS, MAX_PICTURES, EffortCost
 from tenure.contracts.run.run import RunLimits, Usage
 from tenure.settings.models import ChatModelSettings, TranscriptionSettings
 
@@ -23,7 +23,7 @@ def describe_pictures(settings: ChatModelSettings) -> str:
     if not settings.model_images:
         return ""
     return (
-        f"pictures that the report needs: at most {MAX_PICTURES} calls and {MAX_PICTURES * PICTURE_TOKENS:,} tokens "
+        f"pictures that the report needs: at most {MAX_PICTURES} calls and {MAX_PICTURES * MAX_PICTURE_TOKENS:,} tokens "
         "more, if the model sees pictures"
     )
 

@@ -105,9 +105,7 @@ def test_row_and_columns_are_named() -> None:
         ({"place": "00:12:31"}, "00:12:31", "00:12:31"),
     ],
 )
-def test_parts_are_named_in_the_language_of_the_report(
-    changes: dict[str, object], english: str, german: str
-) -> None:
+def test_parts_are_named_in_the_language_of_the_report(changes: dict[str, object], english: str, german: str) -> None:
     """A slide is no page, and the words of a label are translated; names of documents and moments stay."""
     citation = ResultCitation(source=1, start=9, end=14, quote="140.5").model_copy(update=changes)
 
