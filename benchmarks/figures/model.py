@@ -79,7 +79,6 @@ class FigureModel(ScriptedModel):
     def _choose_sentences(self, prompt: str) -> list[tuple[int, str]]:
         """Return the reading first if the prompt has it, as a careful model would write it."""
         reading = self._asked_for.reading if self._asked_for else ""
-        found = [
-            (int(number), reading) for number, text in _READING.findall(prompt) if reading in " ".join(text.split())
-        ]
+        passages = ((int(number), " ".join(text.split())) for number, text in _READING.findall(prompt))
+        found = [(number, reading) for number, text in passages if reading and reading in text]
         return found[:1] + super()._choose_sentences(prompt)

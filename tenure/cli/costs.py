@@ -22,9 +22,10 @@ def describe_pictures(settings: ChatModelSettings) -> str:
     """Return the maximum cost of reading pictures of the documents; empty if the model is shown none."""
     if not settings.model_images:
         return ""
+    tokens = MAX_PICTURES * MAX_PICTURE_TOKENS
     return (
-        f"pictures that the report needs: at most {MAX_PICTURES} calls and {MAX_PICTURES * MAX_PICTURE_TOKENS:,} tokens "
-        "more, if the model sees pictures"
+        f"pictures that the report needs: at most {MAX_PICTURES} calls and {tokens:,} tokens more, if the model sees "
+        "pictures"
     )
 
 
