@@ -193,6 +193,7 @@ def test_a_report_shows_the_picture_and_marks_the_sentence(knowledge: KnowledgeB
     html, markdown = render_html(result), render_markdown(result)
     assert f"data:image/jpeg;base64,{entry.picture}" in html
     assert "17 t. [read from a picture by a model] [1]" in markdown
+    assert f"read from a picture by a model, `{file.name}`" in render_markdown(result, file.parent)
     assert markdown.count("read from a picture by a model") >= 4  # sentence, picture, reference and quote
     assert len(render_pdf(result)) > len(render_pdf(_without_picture(result)))
     assert len(render_docx(result)) > len(render_docx(_without_picture(result)))
