@@ -7,9 +7,7 @@ import io
 import re
 from typing import Final
 
-import typst
 from lxml import etree
-from PIL import Image, ImageOps
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.document.normal_form import collapse_whitespace
@@ -54,6 +52,9 @@ def draw_svg(data: bytes) -> bytes:
     Raises:
         Unreadable: it is too large, damaged, or declares entities.
     """
+    import typst
+    from PIL import Image, ImageOps
+
     root = _parse(data)
     for picture in [*root.iter("{*}image", "{*}feImage")]:
         # Typst would look for linked files below the working directory.
