@@ -1,1 +1,1 @@
-"""Whole runs on questions whose answers stand only in figures of public papers."""
+"""Whole runs on questions whose answers appear only in figures of public papers."""

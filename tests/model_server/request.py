@@ -127,7 +127,7 @@ def _count_image_tokens(image: bytes) -> int:
     """Count the tokens of a picture as OpenAI documents it for its models with tiles.
 
     It is scaled to fit into 2,048 × 2,048 pixels and then to a shorter side of at most 768; each tile of 512 × 512
-    takes 170 tokens, and the picture 85. What is no picture takes these 85.
+    takes 170 tokens, and the picture 85. Other content takes 85 as well.
     """
     try:
         with Image.open(io.BytesIO(image)) as picture:

@@ -140,8 +140,8 @@ def _find_region(
             above.append(box)
             top = min(top, box[1])
     if (drawing := _join([box for box in above if box in cut])) and (found := _join(above)):
-        beside = [box for box in labels if drawing[1] < box[3] and box[1] < drawing[3]]
-        return _join([found, *(box for box in beside if drawing[0] - _GAP < box[2] and box[0] < drawing[2] + _GAP)])
+        near = [box for box in labels if drawing[0] - _GAP < box[2] and box[0] < drawing[2] + _GAP]
+        return _join([found, *(box for box in near if drawing[1] < box[3] and box[1] < drawing[3])])
     bottom = caption.bottom + _BELOW - _GAP
     below: list[PageBox] = []
     for box in sorted(overlapping, key=lambda box: box[1]):
