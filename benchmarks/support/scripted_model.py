@@ -88,7 +88,7 @@ class ScriptedModel(ModelServer):
         with self._run_lock:
             self._asked[role] += 1
             number = self._asked[role]
-        sentences = itertools.cycle(_read_sentences(prompt) or [(1, "It is so.")])
+        sentences = itertools.cycle(self._choose_sentences(prompt) or [(1, "It is so.")])
 
         def write(count: int) -> str:
             taken = (next(sentences) for _ in range(count))
@@ -107,6 +107,10 @@ class ScriptedModel(ModelServer):
         gaps = "\n".join(f"- How it is {word} [?] (search: {word} of it)" for word in ("paid", "ended"))
         parts = ["# What the manual says", write(3), *sections, "## What follows", f"- {write(1)}"]
         return "\n\n".join([*parts, "## What is not known", gaps])
+
+    def _choose_sentences(self, prompt: str) -> list[tuple[int, str]]:
+        """Return the sentences of a text, each with the number of its passage."""
+        return _read_sentences(prompt)
 
     def _decide(self, name: str, prompt: str, number: int) -> Json:
         """Return the fields of an answer that steer a run; fields that a role does not have are left out."""

@@ -1,7 +1,7 @@
 """Describe the cost of a run with a model: the estimate before it begins, and the total at its end."""
 
 from tenure.algorithms.text.counts import format_count
-from tenure.contracts.run.limits import EFFORT_COSTS, MAX_PICTURES, PICTURE_TOKENS
+from tenure.contracts.run.limits import EFFORT_COSTS, MAX_PICTURE_TOKENS, MAX_PICTURES
 from tenure.contracts.run.run import RunLimits, Usage
 from tenure.runs.start import describe_effort_cost
 from tenure.settings.models import ChatModelSettings, TranscriptionSettings
@@ -26,9 +26,10 @@ def describe_pictures(settings: ChatModelSettings) -> str:
     """Return the maximum cost of reading pictures of the documents; empty if the model is shown none."""
     if not settings.model_images:
         return ""
+    tokens = MAX_PICTURES * MAX_PICTURE_TOKENS
     return (
-        f"pictures that the report needs: at most {MAX_PICTURES} calls and {MAX_PICTURES * PICTURE_TOKENS:,} tokens "
-        "more, if the model sees pictures"
+        f"pictures that the report needs: at most {MAX_PICTURES} calls and {tokens:,} tokens more, if the model sees "
+        "pictures"
     )
 
 

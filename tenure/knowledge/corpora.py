@@ -20,7 +20,7 @@ from tenure.contracts.evidence.places import parse_cells
 from tenure.contracts.evidence.recognition import PagePlace, SheetPlace
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebReport, WebScope
 from tenure.contracts.research.fork import ForkReply, ForkRequest
-from tenure.contracts.research.pictures import parse_picture_uri
+from tenure.contracts.research.pictures import get_document_path
 from tenure.knowledge.answers import delete_answers
 from tenure.knowledge.embeddings.backfill import EmbeddingBackfill
 from tenure.knowledge.embeddings.background import BackgroundModel
@@ -154,7 +154,7 @@ class Corpora:
         Raises:
             Unreadable: its document is no longer stored, or its file has changed.
         """
-        document = catalogue.find_document(self._store, parse_picture_uri(reading.uri))
+        document = catalogue.find_document(self._store, get_document_path(reading.uri))
         if document is None or not reading.figures:
             raise Unreadable("is no longer stored")
         return self.draw_figure(document, reading.figures[0], side)

@@ -11,7 +11,7 @@ from tenure.algorithms.text.passage import Encoder, Passage
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.figures import Figure
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.evidence.places import DocumentPlace, is_archive
+from tenure.contracts.evidence.places import DocumentPlace, is_archive, is_presentation
 from tenure.contracts.research.pictures import (
     PictureRef,
     ReadPicture,
@@ -71,6 +71,7 @@ class Pictures:
                     label=figure.label,
                     caption=figure.caption,
                     page=figure.page or sources[source].find_page(figure.start) or 0,
+                    on_slide=is_presentation(sources[source].uri),
                 ),
             )
             for ((source, number), (rank, figure)), vector in zip(found.items(), captions, strict=True)
@@ -149,12 +150,11 @@ def _write_reading(entry: ReadPicture, figure: Figure) -> Document:
     for value in reading.values:
         form.add_item(f"{value.label}: {value.value} {value.unit}".rstrip())
     form.close_items()
-    place = picture.label + (", " if picture.label and picture.page else "")
-    place += f"page {picture.page}" if picture.page else ""
     return Document(
         title=picture.name,
         text=form.text,
         kind="prose",
-        places=(DocumentPlace(0, place),) if place else (),
+        pages=(0,) * picture.page,  # the pages before have no text here
+        places=(DocumentPlace(0, picture.label),) if picture.label else (),
         figures=(figure,),
     )

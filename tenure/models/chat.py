@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from tenure.algorithms.control.budget import IMAGE_TOKENS, estimate_tokens
+from tenure.algorithms.control.budget import MAX_IMAGE_TOKENS, estimate_tokens
 from tenure.contracts.messages import Message, Tier
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.role_calls import ModelAnswer
@@ -52,7 +52,7 @@ class ChatRequest:
         """Estimated tokens of the prompt, including the schema."""
         schema = json.dumps(self.schema) if self.schema else ""
         text = sum(estimate_tokens(text) for text in (schema, *(message.content for message in self.messages)))
-        return text + IMAGE_TOKENS * sum(len(message.images) for message in self.messages)
+        return text + MAX_IMAGE_TOKENS * sum(len(message.images) for message in self.messages)
 
     @property
     def has_images(self) -> bool:

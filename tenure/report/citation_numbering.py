@@ -17,9 +17,9 @@ from tenure.algorithms.writing.paragraphs import split_long_paragraphs
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimBlockKind, ClaimText, Draft
-from tenure.contracts.evidence.places import join_places
+from tenure.contracts.evidence.places import is_presentation, join_places
 from tenure.contracts.evidence.recognition import RecognizedWord
-from tenure.contracts.research.pictures import is_picture_reading
+from tenure.contracts.research.pictures import get_document_path, is_picture_reading
 from tenure.contracts.result.result import (
     BlockStart,
     ResultCitation,
@@ -253,6 +253,7 @@ class CitationNumbering:
             start=citation.start,
             end=citation.end,
             page=source.find_page(citation.start),
+            on_slide=is_presentation(get_document_path(source.uri)),
             place=flatten(join_places(source.find_place(citation.start), source.find_place(citation.end - 1))),
             line=position.line if position else None,
             file_start=position.offset if position else None,
@@ -282,6 +283,7 @@ class CitationNumbering:
             accessed=record.accessed,
             from_picture=is_picture_reading(record.uri),
             picture=self._pictures.get(source, ""),
+            page=record.find_page(0) if is_picture_reading(record.uri) else None,
             derived=record.derived,
         )
 

@@ -51,7 +51,7 @@ def test_the_total_names_the_chain_of_calls() -> None:
 def test_the_cost_of_pictures_is_told_unless_they_are_off() -> None:
     """The line has the most that a run shows; with the setting off the model is shown none."""
     assert describe_pictures(ChatModelSettings()) == (
-        "pictures that the report needs: at most 6 calls and 16,800 tokens more, if the model sees pictures"
+        "pictures that the report needs: at most 6 calls and 30,000 tokens more, if the model sees pictures"
     )
     assert describe_pictures(ChatModelSettings(model_images=False)) == ""
 

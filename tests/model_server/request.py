@@ -1,12 +1,16 @@
 """Read role, prompt and limits from a request of either protocol."""
 
 import base64
+import io
 import json
+import math
 import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
+
+from PIL import Image, UnidentifiedImageError
 
 from tests.support.report_answers import find_text_role
 from tests.support.schema_instance import Json
@@ -112,7 +116,23 @@ def count_message_tokens(request: Json) -> list[int]:
 
 
 def _count_content(content: Any) -> int:
-    """Count the tokens of a text, or of parts, of which each picture takes as many as OpenAI's smallest one."""
+    """Count the tokens of a text, or of parts with pictures."""
     if not isinstance(content, list):
         return count_tokens(str(content))
-    return sum(count_tokens(part["text"]) if "text" in part else 85 for part in content)
+    texts = sum(count_tokens(part["text"]) for part in content if "text" in part)
+    return texts + sum(map(_count_image_tokens, list_images({"messages": [{"content": content}]})))
+
+
+def _count_image_tokens(image: bytes) -> int:
+    """Count the tokens of a picture as OpenAI documents it for its models with tiles.
+
+    It is scaled to fit into 2,048 × 2,048 pixels and then to a shorter side of at most 768; each tile of 512 × 512
+    takes 170 tokens, and the picture 85. Other content takes 85 as well.
+    """
+    try:
+        with Image.open(io.BytesIO(image)) as picture:
+            size = picture.size
+    except UnidentifiedImageError:
+        return 85
+    scale = min(1.0, 2048 / max(size), 768 / min(size))
+    return 85 + 170 * math.prod(math.ceil(side * scale / 512) for side in size)

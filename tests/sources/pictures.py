@@ -8,6 +8,9 @@ import pptx
 from PIL import Image, ImageDraw
 from pptx.util import Inches
 
+from tests.model_server.request import list_images
+from tests.support.schema_instance import Json
+
 
 def draw_picture(text: str = "", size: tuple[int, int] = (400, 300), color: str = "white") -> bytes:
     """Return a PNG with a line of text."""
@@ -61,6 +64,18 @@ def write_page_with_pictures(folder: Path) -> Path:
         "<p><img src='https://example.org/a.png' alt='A picture elsewhere'><img src='../secret.png'></p></main></body>"
     )
     return page
+
+
+def read_check(request: Json) -> str:
+    """Return the number below the picture of a prompt."""
+    (image,) = list_images(request)
+    with Image.open(io.BytesIO(image)) as picture:
+        return bytes(picture.info["comment"]).decode()
+
+
+def describe_picture(request: Json, description: str = "The yield of rye is 17 t.") -> Json:
+    """Answer as a model that sees the picture."""
+    return {"check": read_check(request), "kind": "plot", "description": description, "values": []}
 
 
 def _save(document: object) -> bytes:

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -23,6 +24,8 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.roles.registry import list_role_names
 from tests.model_server import ModelServer
+from tests.sources.pictures import describe_picture, make_docx_with_pictures, read_check
+from tests.support.schema_instance import Json
 from tests.support.tiers import RUN_ALL, exhaustive, slow
 from tests.support.waiting import WAIT_SECONDS, wait_until
 from workflows.run.agent import AgentWorkflow
@@ -173,6 +176,37 @@ async def test_killing_the_worker_loses_nothing(server: WorkflowEnvironment, tmp
     # Only a call in flight at a kill may be made again; the one whose answer was held back has to be.
     assert Counter(roles) + Counter(KILLED) <= asked <= Counter(roles) + interrupted
     assert result.usage.model_calls == sum(roles.values())
+
+
+@slow
+async def test_a_reading_of_a_picture_is_paid_once(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """Killed during the second of two pictures, the run reads that one again with the next worker, and no other."""
+    asked: Counter[str] = Counter()
+    reached, released = threading.Event(), threading.Event()
+
+    def read(request: Json) -> Json:
+        asked[read_check(request)] += 1
+        if asked.total() == 2:
+            reached.set()
+            released.wait(WAIT_SECONDS)
+        return describe_picture(request)
+
+    with ModelServer() as model:
+        model.on("picture_reader", read)
+        environment = around(model, server.client, tmp_path)
+        handle = await started(server.client, tmp_path)
+        (tmp_path / "documents" / "rye.docx").write_bytes(make_docx_with_pictures())
+        async with worker_process(environment, tmp_path / "worker.log") as process:
+            assert await asyncio.to_thread(reached.wait, WAIT_SECONDS), "the run never showed a second picture"
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+            released.set()
+        async with worker_process(environment, tmp_path / "worker.log"):
+            result = await asyncio.wait_for(handle.result(), 90)
+
+    assert sorted(asked.values()) == [1, 2]
+    assert result.status == "done"
+    assert result.usage.by_role["picture_reader"].model_calls == 2
 
 
 def settled(model: ModelServer, count: int, *, background: bool) -> bool:

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+FIGURE_LABEL: Final = "Figure "
+"""Beginning of a label, before its number."""
 MAX_CAPTION_CHARACTERS: Final = 600
 """Characters of a caption that are kept."""
 _NAMES: Final = (
@@ -40,7 +42,7 @@ def list_figure_references(text: str) -> frozenset[str]:
 
 def _make_label(match: "re.Match[str]") -> str:
     number = (match["number"] or match["han"]).upper().strip(".-")
-    return f"Figure {number}"
+    return f"{FIGURE_LABEL}{number}"
 
 
 def _is_unicased(character: str) -> bool:

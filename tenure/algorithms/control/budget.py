@@ -23,8 +23,9 @@ TOKENS_PER_PRICE = 1_000_000
 PASSAGE_TOKENS = 400
 """Tokens of a passage in a prompt, markup included; chunks have 200 to 250 tokens of the embedding model."""
 
-IMAGE_TOKENS = 1_600
-"""Tokens of a picture in a prompt: OpenAI counts 765 to 1,105 for a picture of 1,200 × 900 pixels, Qwen2.5-VL 1,376."""
+MAX_IMAGE_TOKENS = 3_800
+"""Maximum tokens of a picture in a prompt: OpenAI counts at most 1,536 squares of 32 × 32 pixels, times 2.46 for
+gpt-4.1-nano."""
 
 PROMPT_TOKENS = 2_000
 """Tokens of a role's instructions and output schema."""
@@ -62,7 +63,7 @@ def compute_cost(price: Price, tokens_in: int, tokens_out: int, tokens_cached: i
 
 def compute_call_budget(limits: RunLimits, prompt: str, passages: int, answers: int, images: int = 0) -> CallBudget:
     """Return the maximum usage of a call with passages and pictures in its prompt, and of answers with its retries."""
-    tokens_in = estimate_tokens(prompt) + passages * PASSAGE_TOKENS + images * IMAGE_TOKENS + PROMPT_TOKENS
+    tokens_in = estimate_tokens(prompt) + passages * PASSAGE_TOKENS + images * MAX_IMAGE_TOKENS + PROMPT_TOKENS
     return CallBudget(
         calls=answers,
         tokens_in=answers * tokens_in + (answers - 1) * limits.max_call_output,  # a re-ask shows the answer before it
@@ -73,6 +74,9 @@ def compute_call_budget(limits: RunLimits, prompt: str, passages: int, answers: 
 
 EXPECTED_BYTES_PER_TOKEN, EXPECTED_PASSAGE_TOKENS = 4, 250
 """Bytes of a text per token, and tokens of a passage, as they are on average."""
+EXPECTED_IMAGE_TOKENS = 1_600
+"""Tokens of a picture on average: of 61 figures of eight papers, models of OpenAI with tiles count 595 to 1,105, those
+with squares 152 to 1,520 times 1 to 2.46, 1,170 on average for gpt-4.1-mini; Qwen2.5-VL counts 1,376."""
 EXPECTED_INSTRUCTION_TOKENS, EXPECTED_ANSWER_TOKENS = 1_000, 500
 """Tokens of a role's instructions with its schema, and of an answer, as they are on average."""
 
@@ -88,7 +92,9 @@ def count_shown_bytes(value: Any) -> int:
 
 def compute_expected_amounts(shown_bytes: int, passages: int, images: int = 0) -> BudgetAmounts:
     """Return the amounts that a call is expected to use, by the bytes of the role's input, passages and pictures."""
-    written = shown_bytes // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS + images * IMAGE_TOKENS
+    written = (
+        shown_bytes // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS + images * EXPECTED_IMAGE_TOKENS
+    )
     tokens = written + EXPECTED_INSTRUCTION_TOKENS + EXPECTED_ANSWER_TOKENS
     return BudgetAmounts(tokens=tokens, calls=1)
 

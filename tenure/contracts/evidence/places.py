@@ -39,8 +39,13 @@ class CellRange(NamedTuple):
     @property
     def label(self) -> str:
         """Words for readers."""
+        return f"{self.before}{'cells' if ':' in self.names else 'cell'} {self.names}"
+
+    @property
+    def names(self) -> str:
+        """Name of the cell, or of the first and the last one, as in `B7:D7`."""
         first, last = f"{format_column(self.left)}{self.top}", f"{format_column(self.right)}{self.bottom}"
-        return self.before + (f"cell {first}" if first == last else f"cells {first}:{last}")
+        return first if first == last else f"{first}:{last}"
 
     @property
     def sheet(self) -> str:
@@ -86,6 +91,11 @@ def join_places(first: str, last: str) -> str:
         return first
     left, right = min(start.left, end.left), max(start.right, end.right)
     return CellRange(start.before, start.top, left, max(start.bottom, end.bottom), right).label
+
+
+def is_presentation(path: str) -> bool:
+    """Return whether the pages of a document are slides, by its name."""
+    return path.lower().endswith((".pptx", ".odp"))
 
 
 def is_archive(path: str) -> bool:

@@ -23,9 +23,9 @@ def make_picture_uri(path: str, number: int) -> str:
     return f"{PICTURE_URI}{path}#{number + 1}"
 
 
-def parse_picture_uri(uri: str) -> str:
-    """Return the path of the document of a reading."""
-    return uri.removeprefix(PICTURE_URI).rpartition("#")[0]
+def get_document_path(uri: str) -> str:
+    """Return the URI of a source, or for a reading that of its document."""
+    return uri.removeprefix(PICTURE_URI).rpartition("#")[0] if is_picture_reading(uri) else uri
 
 
 class PictureRef(Contract):
@@ -41,12 +41,14 @@ class PictureRef(Contract):
     caption: str = ""
     """Caption or alternative text; may be empty."""
     page: int = 0
-    """Page, from 1; 0 in a document without pages."""
+    """Page or slide, from 1; 0 in a document without pages."""
+    on_slide: bool = False
+    """Whether the page is a slide."""
 
     @property
     def name(self) -> str:
         """Label or position, with the title of the document."""
-        place = f", page {self.page}" if self.page else ""
+        place = f", {'slide' if self.on_slide else 'page'} {self.page}" if self.page else ""
         return f"{self.label or f'Picture {self.number + 1}'} of {self.title}{place}"
 
 

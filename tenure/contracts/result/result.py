@@ -52,6 +52,8 @@ class SourceEntry(Contract):
     """Whether a model has read it from a picture of a document."""
     picture: str = ""
     """JPEG image of the picture in Base64; empty for other sources, and if it could not be drawn."""
+    page: int | None = Field(default=None, ge=1)
+    """Page or slide with the picture; null for other sources."""
     derived: bool = False
     """Whether no document contains it: the run computed it (a calculation, a query, a program or a tool's answer), or
     it is the memory of a person's statement."""
@@ -67,9 +69,11 @@ class ResultCitation(Contract):
     end: int = Field(gt=0)
     """Offset after the last character."""
     page: int | None = Field(default=None, ge=1)
-    """Page on which the quote starts, from 1; null for a source without pages."""
+    """Page or slide on which the quote starts, from 1; null for a source without pages."""
+    on_slide: bool = False
+    """Whether the page is a slide."""
     place: str = ""
-    """Moment of a recording or attachment of a message in which it starts; empty for other sources."""
+    """Moment of a recording, attachment of a message, cells of a sheet or label of a picture; empty elsewhere."""
     line: int | None = Field(default=None, ge=1)
     """Line of the file on which the quote starts, from 1; null if the file is not text, has changed or repeats it."""
     file_start: int | None = Field(default=None, ge=0)

@@ -105,7 +105,7 @@ class ClaimLayout:
                 self._shown.add(number)
                 title = flatten(source.title)
                 caption = make_line(
-                    title, " ", self._marks.mark(number), " ", TextSpan(translate(FROM_PICTURE), "quiet")
+                    title, " ", self._marks.mark(number), ", ", TextSpan(translate(FROM_PICTURE), "quiet")
                 )
                 yield PictureNode(source.picture, title, caption)
 

@@ -16,12 +16,16 @@ from urllib.parse import quote
 
 from tenure.algorithms.text.dates import normalize_date, parse_date_range
 from tenure.algorithms.text.printable import flatten
+from tenure.contracts.evidence.places import is_presentation
+from tenure.contracts.research.pictures import get_document_path
 from tenure.contracts.result.result import SourceEntry
 from tenure.report.sources.links import format_path, is_web
 
 MAX_LABEL_WORDS = 4
 """Maximum number of title words in a label without an author."""
 
+_SLIDES = "Presentation slides"
+"""Genre of a presentation, as styles such as APA show it in brackets."""
 # Parts of an author that are no name: "<ada@example.org>", "(editor)", "ada@example.org".
 _ASIDE = re.compile(r"<[^<>]*+>|\([^()]*+\)|(?<![^\s>)])[^\s@<>()]++@\S+")
 # Several authors: "Ada Miller; Ben Rye", "A & B", "A and B".
@@ -139,11 +143,14 @@ def _plain_letters(text: str) -> str:
 def _bibtex_entry(key: str, source: SourceEntry, base: PurePath | None) -> str:
     authors = " and ".join(_bibtex_name(name) for name in parse_names(source.author))
     web = is_web(source.uri)
+    slides = is_presentation(get_document_path(source.uri))
     fields = {
         "title": f"{{{_tex(source.title)}}}",
         "author": authors,
         "year": parse_year(source.published),
         "date": normalize_date(source.published) if _is_day(source.published) else "",
+        "pages": str(source.page) if source.page and not slides else "",
+        "type": _SLIDES if slides else "",
         "url": quote(source.uri, safe="%/:?#[]@!$&'()*+,;=") if web else "",
         "howpublished": "" if web else _tex(format_path(source.uri, base)),
         "urldate": _tex(source.accessed[:10]) if web else "",
@@ -163,6 +170,7 @@ def _tex(text: str) -> str:
 
 def _csl_item(key: str, source: SourceEntry, base: PurePath | None) -> dict[str, Any]:
     web = is_web(source.uri)
+    slides = is_presentation(get_document_path(source.uri))
     authors = [
         {"family": name.family, "given": name.given} if name.given else {"literal": name.family}
         for name in parse_names(source.author)
@@ -170,8 +178,10 @@ def _csl_item(key: str, source: SourceEntry, base: PurePath | None) -> dict[str,
     fields: dict[str, Any] = {
         "id": key,
         "type": "webpage" if web else "document",
+        "genre": _SLIDES if slides else "",
         "title": flatten(source.title),
         "author": authors,
+        "page": str(source.page) if source.page and not slides else "",
         "issued": _csl_date(source.published),
         "accessed": _csl_date(source.accessed),
         "URL": source.uri if web else "",

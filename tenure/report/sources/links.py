@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.evidence.places import is_archive
+from tenure.contracts.research.pictures import get_document_path
 
 MAX_WHOLE_QUOTE_CHARS = 120
 """Maximum length of a quote that a fragment contains as a whole; a longer one is named by its first and last words."""
@@ -60,8 +61,8 @@ def choose_base(uris: Iterable[str], base: PurePath | None = None) -> PurePath |
 
 
 def format_path(uri: str, base: PurePath | None = None) -> str:
-    """Return a path, relative to `base` if it is below it."""
-    path = _parse_path(uri)
+    """Return a path, relative to `base` if it is below it; that of the document for a reading of a picture."""
+    path = _parse_path(get_document_path(uri))
     return str(path.relative_to(base) if base is not None and path.is_relative_to(base) else path)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from tenure.algorithms.chunking.figure_labels import FIGURE_LABEL
 from tenure.algorithms.chunking.text_tables import list_document_tables
 from tenure.algorithms.text.printable import flatten
-from tenure.contracts.evidence.places import parse_cells
+from tenure.contracts.evidence.places import format_sheet, parse_cells
 from tenure.contracts.result.result import ResultCitation
 from tenure.report.translation import mark_message, translate
 
@@ -128,8 +129,26 @@ def describe_place(citation: ResultCitation) -> str:
 
 
 def describe_part(citation: ResultCitation) -> str:
-    """Return the page of a quote, or the other part of its document; empty without one."""
-    return translate("page {page}", page=citation.page) if citation.page else citation.place
+    """Return the page or slide of a quote, and the other part of its document; empty without one."""
+    page = ""
+    if citation.page and citation.on_slide:
+        page = translate("slide {slide}", slide=citation.page)
+    elif citation.page:
+        page = translate("page {page}", page=citation.page)
+    return ", ".join(filter(None, (_translate_label(citation.place), page)))
+
+
+def _translate_label(place: str) -> str:
+    """Return the label of a place in the language of the report, as far as it has words of ours."""
+    if place.startswith(FIGURE_LABEL):
+        return translate("Figure {number}", number=place.removeprefix(FIGURE_LABEL))
+    cells = parse_cells(place)
+    if cells is None or cells.before != format_sheet(cells.sheet):
+        return place
+    sheet = translate("sheet {sheet}", sheet=cells.sheet) if cells.sheet else ""
+    is_range = ":" in cells.names
+    shown = translate("cells {cells}", cells=cells.names) if is_range else translate("cell {cell}", cell=cells.names)
+    return ", ".join(filter(None, (sheet, shown)))
 
 
 def describe_row(citation: ResultCitation) -> str:

@@ -203,3 +203,18 @@ def test_keys_are_plain_and_differ() -> None:
 def test_no_sources_make_an_empty_bibliography() -> None:
     """A report that cites nothing has an empty file and an empty list."""
     assert (render_bibtex([]), render_csl_json([])) == ("", "[]\n")
+
+
+def test_presentations_and_pictures_have_their_fields() -> None:
+    """A presentation is called slides; a reading of a picture in a paged document has the page."""
+    talk = source(uri="/library/talk.pptx")
+    figure = source(2, uri="picture:/library/paper.pdf#3").model_copy(update={"page": 11})
+    slide = source(3, uri="picture:/library/talk.pptx#1").model_copy(update={"page": 4})
+
+    items = json.loads(render_csl_json([talk, figure, slide]))
+    entries = render_bibtex([talk, figure, slide]).split("@misc")
+
+    assert [item.get("genre") for item in items] == ["Presentation slides", None, "Presentation slides"]
+    assert [item.get("page") for item in items] == [None, "11", None]
+    assert ["  type = {Presentation slides}" in entry for entry in entries[1:]] == [True, False, True]
+    assert ["  pages = {11}" in entry for entry in entries[1:]] == [False, True, False]

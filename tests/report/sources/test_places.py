@@ -10,10 +10,12 @@ from tenure.report.sources.places import (
     FilePlace,
     FileText,
     TablePlace,
+    describe_part,
     describe_place,
     find_heading,
     find_table_place,
 )
+from tenure.report.translation import use_language
 from tests.report.samples import SOURCES, TIDES, report
 
 TEXT = "# One\n\nFirst.\n\n## Two *and* a half\n\nSecond.\n"
@@ -90,3 +92,23 @@ def test_row_and_columns_are_named() -> None:
     citation = ResultCitation(source=1, start=9, end=14, quote="140.5", page=2, row=3, columns=("Honey",))
 
     assert describe_place(citation) == "page 2, from character 9, row 3 of a table, column “Honey”"
+
+
+@pytest.mark.parametrize(
+    ("changes", "english", "german"),
+    [
+        ({"page": 3, "on_slide": True}, "slide 3", "Folie 3"),
+        ({"page": 3, "place": "Figure 2.1"}, "Figure 2.1, page 3", "Abbildung 2.1, Seite 3"),
+        ({"place": "sheet Costs, cell B7"}, "sheet Costs, cell B7", "Blatt Costs, Zelle B7"),
+        ({"place": "cells B7:D9"}, "cells B7:D9", "Zellen B7:D9"),
+        ({"place": "attachment a.xlsx, sheet Costs, cell B7"}, *["attachment a.xlsx, sheet Costs, cell B7"] * 2),
+        ({"place": "00:12:31"}, "00:12:31", "00:12:31"),
+    ],
+)
+def test_parts_are_named_in_the_language_of_the_report(changes: dict[str, object], english: str, german: str) -> None:
+    """A slide is no page, and the words of a label are translated; names of documents and moments stay."""
+    citation = ResultCitation(source=1, start=9, end=14, quote="140.5").model_copy(update=changes)
+
+    assert describe_part(citation) == english
+    with use_language("de"):
+        assert describe_part(citation) == german

@@ -18,6 +18,7 @@ from tenure.sources.parsers.pictures.embedded import PICTURE_FORMATS
 from tenure.sources.parsers.pictures.html_images import load_data_image
 from tenure.sources.parsers.pictures.neighbours import load_neighbour
 from tenure.sources.parsers.pictures.pixels import load_pixels, render_box
+from tenure.sources.parsers.pictures.svg import draw_svg, is_svg
 
 _PDF: Final = b"%PDF-"
 _QUALITY: Final = 80
@@ -36,7 +37,9 @@ def draw_figure(data: bytes, path: Path, figure: Figure, side: int) -> Image.Ima
     try:
         if data.startswith(_PDF):
             return _draw_pdf(data, figure, side)
-        with Image.open(io.BytesIO(_load_part(data, path, figure.part)), formats=PICTURE_FORMATS) as picture:
+        content = _load_part(data, path, figure.part)
+        bitmap = draw_svg(content) if is_svg(content) else content
+        with Image.open(io.BytesIO(bitmap), formats=PICTURE_FORMATS) as picture:
             image = Image.fromarray(load_pixels(picture)[:, :, ::-1])
     except (*PACKAGE_ERRORS, pypdfium2.PdfiumError, OSError, Image.DecompressionBombError) as error:
         raise Unreadable("is damaged") from error

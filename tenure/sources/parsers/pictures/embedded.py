@@ -21,6 +21,7 @@ from tenure.sources.parsers import recognition
 from tenure.sources.parsers.page_lines import write_pages
 from tenure.sources.parsers.pictures.neighbours import MAX_BYTES, Loader
 from tenure.sources.parsers.pictures.pixels import load_pixels
+from tenure.sources.parsers.pictures.svg import draw_svg, is_svg, read_svg_text
 
 MAX_PICTURES: Final = 300
 """Pictures of a document that are looked at; a manual of 400 pages has 100 to 250 screenshots."""
@@ -30,7 +31,9 @@ letter has about 200 × 80, the smallest legible plot 240 × 160."""
 _MIN_DESCRIPTION_WORDS: Final = 3
 """Words from which an alternative text says more than "image 1" or "logo.png"."""
 PICTURE_FORMATS: Final = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")
-"""Formats that Pillow decodes here; drawings of Office (EMF, WMF) are not read."""
+"""Formats that Pillow decodes here."""
+_WMF, _EMF, _EMF_OFFSET = b"\xd7\xcd\xc6\x9a", b" EMF", 40
+"""Signatures of drawings of Office, and the offset of the second one."""
 _MAX_NAMED: Final = 3
 _UNKNOWN: Final = "is damaged, or of a format that is not read"
 
@@ -91,10 +94,17 @@ class _PictureReader:
         if digest in self._seen:
             raise _TooSmall
         self._seen.add(digest)
+        written = ""
+        if is_svg(data):
+            written, data = read_svg_text(data), draw_svg(data)
+        elif data.startswith(_WMF) or data[_EMF_OFFSET:].startswith(_EMF):
+            raise Unreadable("is a drawing of Office (EMF or WMF), which is not read")
         Image.MAX_IMAGE_PIXELS = None  # `load_pixels` checks the size, before anything is decoded
         with Image.open(io.BytesIO(data), formats=PICTURE_FORMATS) as image:
             if min(image.size) < MIN_SIDE or image.width * image.height < MIN_PIXELS:
                 raise _TooSmall
+            if written:
+                return RecognizedText(written, ())
             if not recognition.is_available():
                 return None
             pixels = load_pixels(image)

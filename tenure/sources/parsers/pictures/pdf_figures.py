@@ -5,6 +5,7 @@ below its caption, up to a gap.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 import pypdfium2
@@ -22,7 +23,11 @@ _DRAWN: Final = (
     *(pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE),
     *(pdfium.FPDF_PAGEOBJ_SHADING, pdfium.FPDF_PAGEOBJ_FORM),
 )
-"""Kinds of objects. Those in a form have coordinates of the form, so the form stands for them."""
+"""Kinds of objects. A form, such as an included plot, is one drawing."""
+_FORM_SHARE: Final = 0.5
+"""Share of a page from which a form is the page itself: files of the ACL Anthology have 0.65, plots up to 0.3."""
+_MAX_LABEL_WORDS: Final = 3
+"""Words of a line of text that names an axis or a series; lines of numbers are longer."""
 _GAP: Final = 45.0
 """Points between two parts of a figure, or between it and its caption: the numbers and the name of an axis."""
 _BELOW: Final = 90.0
@@ -66,11 +71,12 @@ def find_figures(page: pypdfium2.PdfPage, placed: PdfPage, items: Sequence[Place
     if not width or not height:
         return []
     drawings = _list_drawings(page, placed, width * height)
+    labels = [(line.left, line.top, line.right, line.bottom) for line in lines if _is_label(line)]
     if not captions and not drawings.bitmaps:
         return []
     figures: list[PageFigure] = []
     for line, label in captions:
-        box = _find_region(line, [other for other, _ in captions if other is not line], drawings.drawn)
+        box = _find_region(line, [other for other, _ in captions if other is not line], drawings.drawn, labels)
         if box is None or placed.is_turned:
             figures.append(PageFigure(label, line.text, WHOLE, is_bitmap=False))
         else:
@@ -88,10 +94,8 @@ def find_figures(page: pypdfium2.PdfPage, placed: PdfPage, items: Sequence[Place
 
 def _list_drawings(page: pypdfium2.PdfPage, placed: PdfPage, area: float) -> _Drawings:
     drawings = _Drawings([], [])
-    for number, item in enumerate(page.get_objects(_DRAWN, max_depth=1)):
-        if number == _MAX_OBJECTS:
-            break
-        left, bottom, right, top = item.get_bounds()
+    for item, bounds in islice(_iterate_drawn(page, area), _MAX_OBJECTS):
+        left, bottom, right, top = bounds
         box = placed.place(left, top, right, bottom)
         if _measure(box) < _MAX_SHARE * area:
             drawings.drawn.append(box)
@@ -100,21 +104,44 @@ def _list_drawings(page: pypdfium2.PdfPage, placed: PdfPage, area: float) -> _Dr
     return drawings
 
 
-def _find_region(caption: PlacedLine, others: Sequence[PlacedLine], drawn: Sequence[PageBox]) -> PageBox | None:
-    """Return the box of the drawings above a caption, or else below it; None without any."""
+def _iterate_drawn(page: pypdfium2.PdfPage, area: float) -> Iterator[tuple[pypdfium2.PdfObject, PageBox]]:
+    """Yield the drawings of a page with their bounds; of a form that is the page, the drawings in it."""
+    for item in page.get_objects(_DRAWN, max_depth=1):
+        left, bottom, right, top = bounds = item.get_bounds()
+        if item.type != pdfium.FPDF_PAGEOBJ_FORM or (right - left) * (top - bottom) < _FORM_SHARE * area:
+            yield item, bounds
+            continue
+        matrix = item.get_matrix()
+        for inner in page.get_objects(_DRAWN, max_depth=2, form=item, level=1):
+            yield inner, matrix.on_rect(*inner.get_bounds())
+
+
+def _is_label(line: PlacedLine) -> bool:
+    words = [word.text for word in line.words]
+    return len(words) <= _MAX_LABEL_WORDS or all(any(map(str.isdigit, word)) for word in words)
+
+
+def _find_region(
+    caption: PlacedLine, others: Sequence[PlacedLine], drawn: Sequence[PageBox], labels: Sequence[PageBox]
+) -> PageBox | None:
+    """Return the box of the drawings above a caption, or else below it, with the labels next to them; None without."""
     overlapping = [box for box in drawn if box[0] < caption.right and caption.left < box[2]]
     ceiling = max((o.bottom for o in others if o.bottom <= caption.top and _share_column(o, caption)), default=0.0)
     floor = min((o.top for o in others if o.top >= caption.bottom and _share_column(o, caption)), default=1e9)
+    # A plot with hidden parts, or a frame, reaches over the caption.
+    cut = [(box[0], max(box[1], ceiling), box[2], min(box[3], caption.top)) for box in overlapping]
+    named = [box for box in labels if box[0] < caption.right and caption.left < box[2]]
     top = caption.top
     above: list[PageBox] = []
-    for box in sorted(overlapping, key=lambda box: -box[3]):
-        if box[3] <= caption.top + 2 and box[1] >= ceiling - 2:
+    for box in sorted((*cut, *named), key=lambda box: -box[3]):
+        if box[3] <= caption.top + 2 and box[1] >= ceiling - 2 and box[1] < box[3]:
             if box[3] < top - _GAP:
                 break
             above.append(box)
             top = min(top, box[1])
-    if found := _join(above):
-        return found
+    if (drawing := _join([box for box in above if box in cut])) and (found := _join(above)):
+        near = [box for box in labels if drawing[0] - _GAP < box[2] and box[0] < drawing[2] + _GAP]
+        return _join([found, *(box for box in near if drawing[1] < box[3] and box[1] < drawing[3])])
     bottom = caption.bottom + _BELOW - _GAP
     below: list[PageBox] = []
     for box in sorted(overlapping, key=lambda box: box[1]):

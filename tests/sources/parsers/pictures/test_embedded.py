@@ -215,3 +215,14 @@ def test_an_upright_photograph_is_drawn_as_it_is_seen(tmp_path: Path) -> None:
     image.save(buffer, "JPEG", exif=exif)
 
     assert draw_figure(buffer.getvalue(), tmp_path / "a.jpg", Figure(0, 0, "", "", ""), 100).size == (75, 100)
+
+
+def test_drawings_of_office_are_named() -> None:
+    """EMF and WMF are not read, and the reason says so."""
+    document = Document(
+        title="", text="a", kind="prose", pictures=(EmbeddedPicture(1, "a.emf", "", b"\x01" + bytes(39) + b" EMF"),)
+    )
+
+    assert read_pictures(document, load_nothing).unread == (
+        "was read without 1 picture: is a drawing of Office (EMF or WMF), which is not read"
+    )

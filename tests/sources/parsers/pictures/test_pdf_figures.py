@@ -1,8 +1,10 @@
 """Figures of PDF pages are found by their captions and drawn as parts of their pages."""
 
+import io
 from pathlib import Path
 
 import numpy as np
+import pypdfium2
 import pytest
 
 from tenure.sources.document.document import Document
@@ -92,3 +94,30 @@ def test_the_text_of_a_bitmap_on_a_page_with_text_is_recognized(
 def test_sentences_with_references_are_no_figures() -> None:
     """A paragraph that begins with a reference has no picture."""
     assert parse_pdf(typeset("Figure 3 shows nothing here.\n\n#lorem(30)")).pictures == ()
+
+
+def test_a_page_that_is_one_form_has_figures_of_its_own() -> None:
+    """Files of proceedings have each page as a form with a stamp below it; the drawings in it are found."""
+    plain, _ = _parse(f"#lorem(60)\n\n#lorem(40)\n\n{PLOT}\n\n#lorem(300)")
+    with pypdfium2.PdfDocument(plain) as pages, pypdfium2.PdfDocument.new() as stamped:
+        form = pages.page_as_xobject(0, stamped)
+        page = stamped.new_page(*pages.get_page_size(0))
+        page.insert_obj(form.as_pageobject())
+        page.gen_content()
+        buffer = io.BytesIO()
+        stamped.save(buffer)
+
+    (figure,) = parse_bytes(buffer.getvalue(), "a.pdf", ".pdf").figures
+    assert figure.label == "Figure 1"
+    assert 0 < figure.bottom - figure.top < 0.3
+
+
+def test_labels_next_to_a_drawing_are_a_part_of_it() -> None:
+    """Numbers of an axis 30 points from the drawing belong to the figure, and the text of the page does not."""
+    plot = "#stack(dir: ltr, spacing: 30pt, [30000], rect(width: 6cm, height: 3cm, fill: red))"
+    _, plain = _parse(f"#lorem(40)\n\n{PLOT}")
+    _, labelled = _parse(f"#lorem(40)\n\n#figure({plot[1:]}, caption: [Yield.])")
+
+    (without,), (figure,) = plain.figures, labelled.figures
+    assert figure.right - figure.left > without.right - without.left + 0.05
+    assert abs((figure.bottom - figure.top) - (without.bottom - without.top)) < 0.05

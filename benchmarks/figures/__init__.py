@@ -1,0 +1,1 @@
+"""Whole runs on questions whose answers appear only in figures of public papers."""
