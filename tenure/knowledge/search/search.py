@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from tenure.algorithms.retrieval.document_versions import DocumentPart, find_outdated
 from tenure.algorithms.retrieval.rrf import fuse_rankings
 from tenure.algorithms.retrieval.score_fusion import REFERENCE_RANK, blend_scores
-from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
+from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap, measure_overlap
 from tenure.algorithms.text.languages.detection import (
     UNKNOWN,
     detect_language,
@@ -111,7 +111,10 @@ def search(
     if request.max_per_source is not None:
         depth = min(_MAX_DEPTH, depth * 2)
     languages = _count_languages(records)
-    weight = _DENSE_WEIGHT if _is_comparable(encode, request.query, languages) else _FOREIGN_DENSE_WEIGHT
+    own, searched = _find_languages(request.query, languages)
+    knows_query = calibration.knows_language(encode, own)
+    is_comparable = knows_query and calibration.knows_language(encode, searched)
+    weight = _DENSE_WEIGHT if is_comparable else _FOREIGN_DENSE_WEIGHT
     retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1, weight)
     ranking = _STRATEGIES[request.mode](retrievers)
     scores = _lower_outdated(request.query, ranking)
@@ -120,7 +123,7 @@ def search(
     reranked = reranker.rerank(store, chunks, request.query, request.rerank, first) if request.rerank.is_enabled else {}
     hits = {hit.chunk: hit for hit in order}
     results = list(_limit_results((hits[chunk] for chunk in dict.fromkeys([*reranked, *hits])), request))
-    overlaps = _measure_overlaps(store, chunks, request.query, [hit.chunk for hit in results])
+    overlaps = _measure_overlaps(store, chunks, request.query, [hit.chunk for hit in results], knows_query)
     return SearchReply(
         passages=tuple(
             PassageRef(
@@ -129,7 +132,7 @@ def search(
                 score=scores[hit.chunk],
                 relevance=max(
                     overlaps.get(hit.chunk, -1.0),
-                    calibration.normalize_relevance(hit.similarity, baselines[hit.corpus]),
+                    calibration.normalize_relevance(hit.similarity, baselines[hit.corpus]) if knows_query else -1.0,
                 ),
                 dense_rank=ranking.dense.get(hit.chunk),
                 sparse_rank=ranking.sparse.get(hit.chunk),
@@ -143,14 +146,14 @@ def search(
     )
 
 
-def _is_comparable(encode: Encoder, query: str, languages: Mapping[str, int]) -> bool:
-    """Return whether the embedding model knows the language of a query and, if no passage is in it, their main one.
+def _find_languages(query: str, languages: Mapping[str, int]) -> tuple[str, str]:
+    """Return the language of a query and that of passages with which it is compared: the same, or their main one.
 
     A query whose language is uncertain, such as a name, is taken for one in the main language of the passages.
     """
     main = list_main_languages(languages) or [UNKNOWN]
     own = detect_language(query, {*main, "en", guess_language(query)}) or main[0]
-    return all(calibration.knows_language(encode, name) for name in (own, own if own in main else main[0]))
+    return own, own if own in main else main[0]
 
 
 def _count_languages(records: Iterable[CorpusRecord]) -> Counter[str]:
@@ -168,16 +171,21 @@ def _lower_outdated(query: str, ranking: _Ranking) -> dict[str, float]:
     }
 
 
-def _measure_overlaps(store: Store, chunks: ChunkVectors, query: str, ids: list[str]) -> dict[str, float]:
+def _measure_overlaps(
+    store: Store, chunks: ChunkVectors, query: str, ids: list[str], knows_query: bool
+) -> dict[str, float]:
     """Return the share of the query's words that chunks contain; empty for an English query.
 
-    The built-in embedding model knows English only, so it cannot decide which other texts are relevant.
+    A model that does not know the language of the query cannot decide which texts are relevant: of 15 questions in
+    German, Japanese and Russian that FastAPI's manual does not answer, 13 had a relevant passage by the vectors of the
+    built-in model, and 6 by words.
     """
-    if may_be_english(query) or not ids:
+    if not ids or (knows_query and may_be_english(query)):
         return {}
+    measure = measure_foreign_overlap if knows_query else measure_overlap
     rows = store.read_rows_in(chunks.table, ["id", "text"], "id", ids)
     texts = zip(rows["id"].to_pylist(), rows["text"].to_pylist(), strict=True)
-    return {chunk: measure_foreign_overlap(query, text) for chunk, text in texts}
+    return {chunk: measure(query, text) for chunk, text in texts}
 
 
 def encode_query(encode: Encoder, request: SearchRequest) -> Vectors:

@@ -121,7 +121,7 @@ class _TopicVectors(WordVectors):
 def test_vectors_weigh_less_in_a_language_that_the_model_does_not_know(
     tmp_path: Path, knows_german: bool, expected: str
 ) -> None:
-    """The passage with the words of a German question comes first, unless the model knows German."""
+    """The passage with the words of a German question comes first and is relevant, unless the model knows German."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "bread.md").write_text("# Das Brot\n\nDas Brot wird im Ofen gebacken.\n", encoding="utf-8")
     (tmp_path / "docs" / "mill.md").write_text("# Der Müller\n\nDer Müller ist nicht zu Hause.\n", encoding="utf-8")
@@ -129,7 +129,11 @@ def test_vectors_weigh_less_in_a_language_that_the_model_does_not_know(
     knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
     request = SearchRequest(query="Wer ist der Bäcker, und wie wird Brot gebacken?", corpora=("c",), mode="hybrid")
 
-    assert _titles(knowledge, knowledge.retrieval.search(request))[0] == expected
+    found = knowledge.retrieval.search(request)
+    relevance = dict(zip(_titles(knowledge, found), (ref.relevance for ref in found.passages), strict=True))
+
+    assert next(iter(relevance)) == expected
+    assert (relevance["Der Müller"] > 0.5) is knows_german
 
 
 @pytest.mark.parametrize("strategy", get_args(SearchMode))
