@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from tenure.knowledge.embeddings.calibration import knows_language
+from tenure.knowledge.embeddings.calibration import is_language_known
 from tenure.models.errors import WeightsMissing
 from tenure.models.multilingual import MultilingualEncoder
 
@@ -36,7 +36,7 @@ def test_the_languages_of_its_training_are_measured() -> None:
     """The model is measured to know languages that it was trained in, and not Ukrainian and Greek."""
     encode = MultilingualEncoder().embed
 
-    assert [name for name in ("de", "ja", "ko", "ru", "zh", "uk", "el") if knows_language(encode, name)] == [
+    assert [name for name in ("de", "ja", "ko", "ru", "zh", "uk", "el") if is_language_known(encode, name)] == [
         *("de", "ja", "ko", "ru", "zh"),
     ]
 

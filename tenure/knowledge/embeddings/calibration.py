@@ -74,7 +74,7 @@ def normalize_relevance(similarity: float, baseline: float) -> float:
     return min(1.0, (similarity - baseline) / (1.0 - baseline))
 
 
-def knows_language(encode: Encoder, language: str) -> bool:
+def is_language_known(encode: Encoder, language: str) -> bool:
     """Return whether the texts of a language have vectors with a meaning; an unknown language counts as English.
 
     It is measured: "Montag" has to be nearer to "Monday" than to other days and months, and the other way round.

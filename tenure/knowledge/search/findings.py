@@ -18,7 +18,7 @@ from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.cycle import Finding, Rejection
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, TopicState
 from tenure.knowledge.embeddings.cache import read_vector_column
-from tenure.knowledge.embeddings.calibration import knows_language
+from tenure.knowledge.embeddings.calibration import is_language_known
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.schema import FINDINGS, FINDINGS_SCHEMA, hash_parts
@@ -39,7 +39,7 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     if not candidates or not request.topics:
         return AnalysisReply(open_parts=_find_open_parts(request.topics, ()))
     topics = _encode_topics(encode, request.topics)
-    knows_topics = [knows_language(encode, guess_language(aim.topic.question)) for aim in request.topics]
+    knows_topics = [is_language_known(encode, guess_language(aim.topic.question)) for aim in request.topics]
     overlaps = [
         [
             (measure_foreign_overlap if is_known else measure_overlap)(aim.topic.question, text)

@@ -112,8 +112,8 @@ def search(
         depth = min(_MAX_DEPTH, depth * 2)
     languages = _count_languages(records)
     own, searched = _find_languages(request.query, languages)
-    knows_query = calibration.knows_language(encode, own)
-    is_comparable = knows_query and calibration.knows_language(encode, searched)
+    knows_query = calibration.is_language_known(encode, own)
+    is_comparable = knows_query and calibration.is_language_known(encode, searched)
     weight = _DENSE_WEIGHT if is_comparable else _FOREIGN_DENSE_WEIGHT
     retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1, weight)
     ranking = _STRATEGIES[request.mode](retrievers)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tenure.knowledge.embeddings.calibration import compute_mean_similarity, knows_language, normalize_relevance
+from tenure.knowledge.embeddings.calibration import compute_mean_similarity, is_language_known, normalize_relevance
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.store import Store
 from tenure.models.minilm.model import MiniLM
@@ -62,7 +62,7 @@ def test_built_in_model_knows_english_only(tmp_path: Path) -> None:
     """The model is measured to know no language of another alphabet, and none of a related one."""
     encode = MiniLM(tmp_path).embed
 
-    assert {language: knows_language(encode, language) for language in ("en", "da", "de", "ja", "nl", "ru")} == {
+    assert {language: is_language_known(encode, language) for language in ("en", "da", "de", "ja", "nl", "ru")} == {
         "en": True,
         **dict.fromkeys(("da", "de", "ja", "nl", "ru"), False),
     }
