@@ -93,7 +93,8 @@ def _compile_notes() -> tuple[tuple[re.Pattern[str], str], ...]:
     field = re.compile(r"\\\{(\w+)\\\}")
     return tuple(
         (re.compile(field.sub(r"(?P<\1>.+?)", re.escape(message)), re.DOTALL), message)
-        for message in note_messages.MESSAGES
+        # The longest first: "{files}" of one message would match "{files} ({added} new)" of another.
+        for message in sorted(note_messages.MESSAGES, key=len, reverse=True)
     )
 
 

@@ -7,6 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from tenure.knowledge.embeddings.calibration import is_language_known
 from tenure.models.errors import WeightsMissing
 from tenure.models.multilingual import MultilingualEncoder
 
@@ -28,6 +29,16 @@ def test_texts_of_one_meaning_are_near_in_all_languages() -> None:
 
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert similarity[:-1, :-1].min() > 0.5 > similarity[-1, :-1].max() + 0.2
+
+
+@installed
+def test_the_languages_of_its_training_are_measured() -> None:
+    """The model is measured to know languages that it was trained in, and not Ukrainian and Greek."""
+    encode = MultilingualEncoder().embed
+
+    assert [name for name in ("de", "ja", "ko", "ru", "zh", "uk", "el") if is_language_known(encode, name)] == [
+        *("de", "ja", "ko", "ru", "zh"),
+    ]
 
 
 @installed

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tenure.algorithms.claims.disputes import OUTCOMES
+from tenure.algorithms.coding.attempts import CHOICE_RULE
+from tenure.algorithms.coding.engineer_news import VERDICTS
 from tenure.algorithms.control import note_messages
 from tenure.algorithms.control.budget import describe_limit
 from tenure.algorithms.control.note_messages import EARLIER_DRAFT, FORKED, QUERY
@@ -37,7 +39,15 @@ TRANSLATED = sorted(set(LANGUAGES) - {"en"})
 
 def _list_messages() -> set[str]:
     """Return the messages of all calls of the functions that translate, and of templates."""
-    messages = {NOT_FOUND, NOT_CERTAIN, SHORT_ANSWER, *OUTCOMES.values(), *note_messages.MESSAGES}
+    messages = {
+        NOT_FOUND,
+        NOT_CERTAIN,
+        SHORT_ANSWER,
+        *OUTCOMES.values(),
+        *VERDICTS.values(),
+        CHOICE_RULE,
+        *note_messages.MESSAGES,
+    }
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -6,6 +6,7 @@ verbatim whatever the writer wrote.
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
@@ -13,8 +14,16 @@ from typing import Final
 from tenure.algorithms.claims.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.injection.taint import has_instructions
 from tenure.algorithms.text.excerpts import make_standalone
+from tenure.algorithms.text.languages.terms import list_terms
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import Sentence, find_verbatim, normalize_sentence, split_sentences, stem_words
+from tenure.algorithms.text.sentences import (
+    Sentence,
+    find_verbatim,
+    guess_language,
+    normalize_sentence,
+    split_sentences,
+    stem_words,
+)
 from tenure.contracts.evidence.passages import Citation, Claim, ClaimKind
 
 MAX_CITATIONS: Final = 8
@@ -24,6 +33,8 @@ MAX_QUOTE_CHARACTERS: Final = 600
 MAX_LIST_CHARACTERS: Final = 1000
 """Maximum characters of several quoted items of a list, such as the rows of a query."""
 MAX_CODE_CHARACTERS: Final = 1500  # 28 lines of 53 characters, the mean of this repository.
+MAX_PASSAGE_CHARACTERS: Final = 1500
+"""Maximum characters of a passage that is quoted as a whole."""
 MAX_LIST_ITEMS: Final = 12
 """Maximum number of items of a list that are quoted together."""
 KINDS_WITH_SOURCES: Final[tuple[ClaimKind, ...]] = ("fact", "inference")
@@ -135,6 +146,9 @@ def cite_decisive_sentences(claim: str, passages: Sequence[Passage]) -> dict[Sup
 def cite_nearest(text: str, passage: Passage, statement: str = "") -> Citation:
     """Return a verbatim citation of the part of a passage that resembles a text most.
 
+    Two languages share names and numbers only. They show the part if no other sentence of the passage has them; without
+    any, the whole passage is cited.
+
     The statement is the text with what completes it, such as row and column of a cell; empty for the same text.
     """
     return cite_span(passage, *_find_best_span(text, passage, statement or text))
@@ -174,16 +188,27 @@ def _find_best_span(text: str, passage: Passage, statement: str) -> tuple[int, i
     if containing and not is_part:
         return containing[0]
     candidates = containing or spans
+    language = guess_language(passage.text)
+    is_translation = guess_language(statement) != language
+
+    def list_stems(part: str) -> set[str]:
+        return set(stem_words(part) if language == "en" else list_terms(part, language))
+
     # The words of the title occur all over the document, so they do not distinguish its sentences.
-    stated = set(stem_words(statement))
-    stated = stated.difference(stem_words(passage.title)) or stated
+    stated = list_stems(statement)
+    stated = stated - list_stems(passage.title) or stated
+    if is_translation:
+        counts = Counter(stem for sentence in split_sentences(passage.text) for stem in list_stems(sentence.text))
+        stated = {stem for stem in stated if counts[stem] == 1}
 
     def compute_f2(span: tuple[int, int]) -> float:
         """Return the F2 score of shared stems, which penalises long spans less than what they leave out."""
-        stems = set(stem_words(passage.text[span[0] : span[1]]))
+        stems = list_stems(passage.text[span[0] : span[1]])
         shared = len(stems & stated)
         return 5 * shared / (4 * len(stated) + len(stems)) if shared else 0.0
 
+    if is_translation and not any(map(compute_f2, candidates)):
+        return 0, min(len(passage.text), MAX_PASSAGE_CHARACTERS)
     return max(candidates, key=lambda span: (compute_f2(span), -span[0]))
 
 

@@ -154,8 +154,6 @@ class SearchRequest(Contract):
     sources: tuple[SourceId, ...] = ()
     """Sources to search; empty for all sources of the corpora."""
     mode: SearchMode = DEFAULT_SEARCH_MODE
-    alpha: float = Field(default=0.5, ge=0, le=1)
-    """Weight of vector similarity against full-text scores when they are blended."""
     filters: tuple[Filter, ...] = ()
     """Conditions that every passage must meet."""
     rerank: RerankOptions = RerankOptions()

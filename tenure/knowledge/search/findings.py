@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from tenure.algorithms.research.open_parts import list_parts, select_open_parts
 from tenure.algorithms.retrieval.evidence_selection import is_computed, is_linked
 from tenure.algorithms.retrieval.relevance import FindingAssessment, assess_findings, cluster_vectors
-from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
+from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap, measure_overlap
 from tenure.algorithms.text.languages.detection import UNKNOWN, detect_language
 from tenure.algorithms.text.passage import Encoder, Vectors
+from tenure.algorithms.text.sentences import guess_language
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.cycle import Finding, Rejection
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, TopicState
 from tenure.knowledge.embeddings.cache import read_vector_column
+from tenure.knowledge.embeddings.calibration import is_language_known
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.schema import FINDINGS, FINDINGS_SCHEMA, hash_parts
@@ -37,10 +39,16 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     if not candidates or not request.topics:
         return AnalysisReply(open_parts=_find_open_parts(request.topics, ()))
     topics = _encode_topics(encode, request.topics)
-    relevance = np.maximum(
-        _compute_relevance(vectors, topics, means),
-        [[measure_foreign_overlap(aim.topic.question, text) for aim in request.topics] for text in texts],
-    ).astype(np.float32)
+    knows_topics = [is_language_known(encode, guess_language(aim.topic.question)) for aim in request.topics]
+    overlaps = [
+        [
+            (measure_foreign_overlap if is_known else measure_overlap)(aim.topic.question, text)
+            for aim, is_known in zip(request.topics, knows_topics, strict=True)
+        ]
+        for text in texts
+    ]
+    similar = np.where(knows_topics, _compute_relevance(vectors, topics, means), -1.0)
+    relevance = np.maximum(similar, overlaps).astype(np.float32)
     headings = [aim.topic.heading for aim in request.topics]
     targets = [_find_topic(headings, path, item.topic) for item, path in zip(candidates, paths, strict=True)]
     topic_languages = [detect_language(aim.topic.question) for aim in request.topics]

@@ -21,11 +21,16 @@ import pyarrow.compute as pc
 from tenure.algorithms.retrieval.document_versions import DocumentPart, find_outdated
 from tenure.algorithms.retrieval.rrf import fuse_rankings
 from tenure.algorithms.retrieval.score_fusion import REFERENCE_RANK, blend_scores
-from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
-from tenure.algorithms.text.languages.detection import list_foreign_languages
+from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap, measure_overlap
+from tenure.algorithms.text.languages.detection import (
+    UNKNOWN,
+    detect_language,
+    list_foreign_languages,
+    list_main_languages,
+)
 from tenure.algorithms.text.languages.terms import list_query_terms
 from tenure.algorithms.text.passage import Encoder, Vectors
-from tenure.algorithms.text.sentences import STOP_WORDS, may_be_english
+from tenure.algorithms.text.sentences import STOP_WORDS, guess_language, may_be_english
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.choices import SearchMode
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
@@ -49,6 +54,11 @@ OUTDATED_SHARE = 0.5
 _MAX_SEEDS = 10
 _HYBRID_WEIGHT = 0.02
 """Weight of the hybrid score relative to the score of the graph walk."""
+_DENSE_WEIGHT, _FOREIGN_DENSE_WEIGHT = 0.5, 0.15
+"""Weight of vector similarity against full-text scores when they are blended: usually, and if the embedding model does
+not know the language of the query or of the passages. The second one is the best of 0, 0.05, 0.1, 0.15, 0.2 and 0.5 for
+the even questions of FastAPI's manual in seven languages. For the odd ones, the mean nDCG@10 is 55.7 % instead of 46.0
+with 0.5, and 55.6 by words alone."""
 _DEPTH_PER_RESULT = 5  # With the default of 12 results this is less than the 100 that scores are scaled by.
 _MAX_DEPTH = 1000
 _MIN_COMPUTED_VECTORS = 64
@@ -100,7 +110,12 @@ def search(
     depth = min(_MAX_DEPTH, max(REFERENCE_RANK, _DEPTH_PER_RESULT * request.k))
     if request.max_per_source is not None:
         depth = min(_MAX_DEPTH, depth * 2)
-    retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1)
+    languages = _count_languages(records)
+    own, searched = _find_languages(request.query, languages)
+    knows_query = calibration.is_language_known(encode, own)
+    is_comparable = knows_query and calibration.is_language_known(encode, searched)
+    weight = _DENSE_WEIGHT if is_comparable else _FOREIGN_DENSE_WEIGHT
+    retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1, weight)
     ranking = _STRATEGIES[request.mode](retrievers)
     scores = _lower_outdated(request.query, ranking)
     order = sorted(ranking.hits.values(), key=lambda hit: (-scores[hit.chunk], -hit.similarity, hit.chunk))
@@ -108,7 +123,7 @@ def search(
     reranked = reranker.rerank(store, chunks, request.query, request.rerank, first) if request.rerank.is_enabled else {}
     hits = {hit.chunk: hit for hit in order}
     results = list(_limit_results((hits[chunk] for chunk in dict.fromkeys([*reranked, *hits])), request))
-    overlaps = _measure_overlaps(store, chunks, request.query, [hit.chunk for hit in results])
+    overlaps = _measure_overlaps(store, chunks, request.query, [hit.chunk for hit in results], knows_query)
     return SearchReply(
         passages=tuple(
             PassageRef(
@@ -117,7 +132,7 @@ def search(
                 score=scores[hit.chunk],
                 relevance=max(
                     overlaps.get(hit.chunk, -1.0),
-                    calibration.normalize_relevance(hit.similarity, baselines[hit.corpus]),
+                    calibration.normalize_relevance(hit.similarity, baselines[hit.corpus]) if knows_query else -1.0,
                 ),
                 dense_rank=ranking.dense.get(hit.chunk),
                 sparse_rank=ranking.sparse.get(hit.chunk),
@@ -127,8 +142,18 @@ def search(
         ),
         embedded_share=share,
         lacks_links=ranking.lacks_links,
-        foreign_languages=list_foreign_languages(request.query, _count_languages(records)),
+        foreign_languages=list_foreign_languages(request.query, languages),
     )
+
+
+def _find_languages(query: str, languages: Mapping[str, int]) -> tuple[str, str]:
+    """Return the language of a query and that of passages with which it is compared: the same, or their main one.
+
+    A query whose language is uncertain, such as a name, is taken for one in the main language of the passages.
+    """
+    main = list_main_languages(languages) or [UNKNOWN]
+    own = detect_language(query, {*main, "en", guess_language(query)}) or main[0]
+    return own, own if own in main else main[0]
 
 
 def _count_languages(records: Iterable[CorpusRecord]) -> Counter[str]:
@@ -146,16 +171,21 @@ def _lower_outdated(query: str, ranking: _Ranking) -> dict[str, float]:
     }
 
 
-def _measure_overlaps(store: Store, chunks: ChunkVectors, query: str, ids: list[str]) -> dict[str, float]:
+def _measure_overlaps(
+    store: Store, chunks: ChunkVectors, query: str, ids: list[str], knows_query: bool
+) -> dict[str, float]:
     """Return the share of the query's words that chunks contain; empty for an English query.
 
-    The built-in embedding model knows English only, so it cannot decide which other texts are relevant.
+    A model that does not know the language of the query cannot decide which texts are relevant: of 15 questions in
+    German, Japanese and Russian that FastAPI's manual does not answer, 13 had a relevant passage by the vectors of the
+    built-in model, and 6 by words.
     """
-    if may_be_english(query) or not ids:
+    if not ids or (knows_query and may_be_english(query)):
         return {}
+    measure = measure_foreign_overlap if knows_query else measure_overlap
     rows = store.read_rows_in(chunks.table, ["id", "text"], "id", ids)
     texts = zip(rows["id"].to_pylist(), rows["text"].to_pylist(), strict=True)
-    return {chunk: measure_foreign_overlap(query, text) for chunk, text in texts}
+    return {chunk: measure(query, text) for chunk, text in texts}
 
 
 def encode_query(encode: Encoder, request: SearchRequest) -> Vectors:
@@ -195,6 +225,8 @@ class Retrievers:
     vector: Vectors
     depth: int
     is_partly_embedded: bool
+    dense_weight: float
+    """Weight of vector similarity against full-text scores when they are blended."""
 
     @cached_property
     def _condition(self) -> str:
@@ -297,7 +329,7 @@ def _by_rank(dense: list[_Hit], sparse: list[_Hit]) -> _Ranking:
 
 def _hybrid(retrievers: Retrievers) -> _Ranking:
     dense, sparse = retrievers.retrieve_both()
-    scores = blend_scores(_scores(dense), _scores(sparse), retrievers.request.alpha)
+    scores = blend_scores(_scores(dense), _scores(sparse), retrievers.dense_weight)
     return replace(_by_rank(dense, sparse), scores=scores)
 
 

@@ -6,6 +6,7 @@ described in the part `MADE`.
 
 from collections.abc import Iterator, Sequence
 
+from tenure.algorithms.text.languages.detection import UNKNOWN, detect_language
 from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.text.sentences import guess_language, is_non_english
 from tenure.contracts.knowledge.memory import is_personal
@@ -81,8 +82,7 @@ def _list_suspicious(result: Result) -> Iterator[str]:
             "A file, a table or an answer of a tool had words like instructions to language models, read as data."
         )
     if result.mode == "CODE":
-        made = "change" if result.repository else "program"
-        yield f"A model read such instructions while it wrote the {made}: read the {made} before you use it."
+        yield translate("A model read such instructions while it wrote this code: read the code before you use it.")
     else:
         claims = list_all_claims(result)
         tainted = sum(claim.tainted for claim in claims)
@@ -154,6 +154,15 @@ def _limits(result: Result) -> Iterator[str]:
             "Sentences that a model wrote and that were not checked against the cited quotes: {number}.",
             number=len(unchecked),
         )
+    if translated := [claim for claim in _claims(result) if _is_translated(claim)]:
+        subject = "One sentence is" if len(translated) == 1 else f"{len(translated)} sentences are"
+        yield translate_count(
+            f"{subject} in another language than the quotes; rules compare only numbers of two languages, and the "
+            "whole passage is quoted if no name or number shows its part.",
+            "Sentences in another language than their quotes: {number}. Rules compare only numbers of two languages, "
+            "and the whole passage is quoted if no name or number shows its part.",
+            number=len(translated),
+        )
     if not result.usage.model_calls and _is_foreign(result):
         yield translate(FOREIGN_LIMIT)
     if result.usage.embedded_share < 1:
@@ -209,6 +218,12 @@ def _is_foreign(result: Result) -> bool:
     """Return whether the question or a quoted source is in a language whose sentences no rule judges."""
     quotes = (citation.quote for claim in list_all_claims(result) for citation in claim.citations)
     return is_non_english(result.question) or any(guess_language(quote) != "en" for quote in quotes)
+
+
+def _is_translated(claim: ResultClaim) -> bool:
+    """Return whether a sentence is in another language than a quote of it, as far as both are certain."""
+    language = detect_language(claim.text)
+    return language != UNKNOWN and any(detect_language(c.quote) not in (UNKNOWN, language) for c in claim.citations)
 
 
 def _claims(result: Result) -> Iterator[ResultClaim]:

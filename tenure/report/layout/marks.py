@@ -108,20 +108,24 @@ def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
     concluded = any(claim.kind == "inference" for claim in marked)
     shared = any(not cited.marked for block in split_into_blocks(all_claims) for cited in block.claims)
     tainted = (
-        f"[{TAINTED}]: {translate(TAINTED_MEANING)}." if is_taint_marked(all_claims) else translate(ALL_TAINTED_MEANING)
+        _explain(f"[{TAINTED}]", TAINTED_MEANING) if is_taint_marked(all_claims) else translate(ALL_TAINTED_MEANING)
     )
     has_empty_cell = any(map(_has_empty_cell, split_into_blocks(all_claims)))
     return (
         *([translate(SHARED_MEANING)] if shared else []),
-        *([f"[{INFERENCE}]: {translate(INFERENCE_MEANING)}."] if concluded else []),
+        *([_explain(f"[{INFERENCE}]", INFERENCE_MEANING)] if concluded else []),
         *([tainted] if any(claim.tainted for claim in all_claims) else []),
-        *([f"{EMPTY_CELL}: {translate(EMPTY_CELL_MEANING)}."] if has_empty_cell else []),
+        *([_explain(EMPTY_CELL, EMPTY_CELL_MEANING)] if has_empty_cell else []),
         *(
-            f"[{translate(STATUS_WORDS[status])}]: {translate(meaning)}."
+            _explain(f"[{translate(STATUS_WORDS[status])}]", meaning)
             for status, meaning in STATUS_MEANINGS.items()
             if status in statuses
         ),
     )
+
+
+def _explain(mark: str, meaning: str) -> str:
+    return f"{mark}: {translate(meaning)}{translate('.')}"
 
 
 def _has_empty_cell(block: LayoutBlock) -> bool:

@@ -18,25 +18,28 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.sandbox import ProofLevel
 from tenure.report.layout.text import format_words, make_code, make_line
 from tenure.report.layout.tree import BlockNode, CodeNode, Line, ListNode, ParagraphNode, PartNode
+from tenure.report.translation import format_number, mark_message, translate, translate_count
 
 _LANGUAGES = {"py": "python", "js": "javascript", "mjs": "javascript", "sh": "sh", "json": "json", "md": "markdown"}
 _MAX_FAILURES_SHOWN = 8
 _AUTHORS = {
-    "person": "the given tests",
-    "test_writer": "tests that were made from the request before the program; what they leave out is not checked",
-    "coder": "the requested tests, run against the given code",
-    "none": "running it to its end, without tests",
+    "person": mark_message("Judged by the given tests."),
+    "test_writer": mark_message(
+        "Judged by tests that were made from the request before the program; what they leave out is not checked."
+    ),
+    "coder": mark_message("Judged by the requested tests, run against the given code."),
+    "none": mark_message("Judged by running it to its end, without tests."),
 }
 
 
 _PROOFS: Final[Mapping[ProofLevel, str]] = {
     "none": "",
-    "exit_code": "Only the exit code of the program is known.",
-    "tests_in_same_process": (
+    "exit_code": mark_message("Only the exit code of the program is known."),
+    "tests_in_same_process": mark_message(
         "Level of proof: the tests ran in the same process as the program, which can influence them there."
     ),
-    "tests_in_other_process": "Level of proof: the tests ran in another process than the program.",
-    "values_compared_outside": "Level of proof: the values were compared outside of the sandbox.",
+    "tests_in_other_process": mark_message("Level of proof: the tests ran in another process than the program."),
+    "values_compared_outside": mark_message("Level of proof: the values were compared outside of the sandbox."),
 }
 
 
@@ -75,32 +78,39 @@ def set_code(text: str, language: str = "") -> CodeNode:
 def set_program(result: Result) -> Iterator[BlockNode]:
     """Yield the parts of a report on a program: its test result, the program, its attempts, its files."""
     if result.verification and result.attempts:
-        yield PartNode("test-result", "Test result", tuple(_set_verification(result.verification)))
+        yield PartNode("test-result", translate("Test result"), tuple(_set_verification(result.verification)))
     yield from _set_files(result)
     if result.specification:
         lines = tuple(make_line(line) for line in result.specification.splitlines() if line.strip())
-        yield PartNode("specification", "Specification", (ListNode(lines),))
+        yield PartNode("specification", translate("Specification"), (ListNode(lines),))
     if result.tests:
-        yield PartNode("tests", "The tests", tuple(_set_sources(result.tests)))
+        yield PartNode("tests", translate("The tests"), tuple(_set_sources(result.tests)))
     if len(result.attempts) > 1 or any(attempt.error for attempt in result.attempts):
-        yield PartNode("attempts", "The attempts", tuple(set_attempts(result.attempts)))
+        yield PartNode("attempts", translate("The attempts"), tuple(set_attempts(result.attempts)))
     if result.artifacts:
-        yield PartNode("files", "Files", (ListNode(tuple(list_files(result))),))
+        yield PartNode("files", translate("Files"), (ListNode(tuple(list_files(result))),))
 
 
 def list_files(result: Result) -> Iterator[Line]:
     """Yield the files that a program made with their paths."""
     for artifact in result.artifacts:
-        yield make_line(make_code(artifact.name), f", {artifact.bytes:,} bytes, kept as ", make_code(artifact.path))
+        yield make_line(
+            make_code(artifact.name),
+            translate(", {size} bytes, kept as ", size=format_number(artifact.bytes)),
+            make_code(artifact.path),
+        )
 
 
 def _set_files(result: Result) -> Iterator[BlockNode]:
     if not result.attempts:
         yield ParagraphNode(
             make_line(
-                format_words("There is no program.", "strong"),
-                " No program was found or written that could be tested. "
-                "Without a model, only code from documents and given files is tried, with small edits.",
+                format_words(translate("There is no program."), "strong"),
+                " ",
+                translate(
+                    "No program was found or written that could be tested. Without a model, only code from documents "
+                    "and given files is tried, with small edits."
+                ),
             )
         )
         return
@@ -108,25 +118,28 @@ def _set_files(result: Result) -> Iterator[BlockNode]:
     run = next((attempt for attempt in accepted if attempt.entry and attempt.stdout.strip()), None)
     output = tuple(_set_output(run)) if run else ()
     if result.originals:
-        yield PartNode("changes", "Changes", (set_code(result.patch, "diff"), *output, _set_command(result)))
+        yield PartNode("changes", translate("Changes"), (set_code(result.patch, "diff"), *output, _set_command(result)))
     elif result.files:
-        noun = "tests" if result.verification and result.verification.test_author == "coder" else "program"
-        yield PartNode("program", f"The {noun}", (*_set_sources(result.files), *output, _set_command(result)))
+        are_tests = result.verification and result.verification.test_author == "coder"
+        heading = translate("The tests") if are_tests else translate("The program")
+        yield PartNode("program", heading, (*_set_sources(result.files), *output, _set_command(result)))
     else:
         yield from output
 
 
 def _set_command(result: Result) -> BlockNode:
     """Return how the files are written; the options are those of the command line."""
-    command = make_code(f"apply {result.id}" + ("" if result.originals else " --to DIR"))
+    command = f"apply {result.id}" + ("" if result.originals else " --to DIR")
     return ParagraphNode(
-        make_line("The command ", command, " writes these files, with ", make_code("--patch FILE"), " a patch.")
+        make_line(
+            translate("The command `{command}` writes these files, with `--patch FILE` a patch.", command=command)
+        )
     )
 
 
 def _set_output(run: Attempt) -> Iterator[BlockNode]:
-    command = ("Run with ", make_code(run.command), ", it") if run.command else ("It",)
-    yield ParagraphNode(make_line(*command, " printed:"))
+    command = (" (", make_code(run.command), ")") if run.command else ()
+    yield ParagraphNode(make_line(translate("Output of the program"), *command, ":"))
     yield set_code(run.stdout)
 
 
@@ -137,26 +150,30 @@ def _set_sources(files: Sequence[SourceFile]) -> Iterator[BlockNode]:
 
 
 def _set_verification(proof: ProgramVerification) -> Iterator[BlockNode]:
-    counted = f"{_count_tests(proof.passed, proof.total)} passed in the sandbox" if proof.total else "No test was run"
-    yield ParagraphNode(
-        make_line(f"{counted}. Judged by {_AUTHORS[proof.test_author]}. {_PROOFS[proof.proof]}".rstrip())
+    counted = (
+        translate_count(
+            f"{proof.passed} of {format_count(proof.total, 'test')} passed in the sandbox.",
+            "Tests that passed in the sandbox: {passed} of {total}.",
+            passed=proof.passed,
+            total=proof.total,
+        )
+        if proof.total
+        else translate("No test was run.")
     )
+    level = _PROOFS[proof.proof] and translate(_PROOFS[proof.proof])
+    yield ParagraphNode(make_line(f"{counted} {translate(_AUTHORS[proof.test_author])} {level}".rstrip()))
     yield from _set_notes(proof.notes)
     if proof.failures:
-        yield ParagraphNode(format_words("Failing:", "strong"))
+        yield ParagraphNode(format_words(translate("Failing:"), "strong"))
         yield ListNode(tuple(map(_describe_failure, proof.failures[:_MAX_FAILURES_SHOWN])))
 
 
 def _set_notes(notes: Sequence[str]) -> Iterator[BlockNode]:
     """Yield the notes as a list for a person who wants to trust the result."""
     if notes:
-        warning = format_words("Look at the program before you trust this result.", "strong")
-        yield ParagraphNode(make_line(warning, " What could influence its tests:"))
+        warning = format_words(translate("Look at the program before you trust this result."), "strong")
+        yield ParagraphNode(make_line(warning, " ", translate("What could influence its tests:")))
         yield ListNode(tuple(map(make_line, notes)))
-
-
-def _count_tests(passed: int, total: int) -> str:
-    return f"{passed} of {format_count(total, 'test')}"
 
 
 def _describe_failure(failure: AttemptFailure) -> Line:
@@ -167,10 +184,16 @@ def set_attempts(attempts: Sequence[Attempt]) -> Iterator[BlockNode]:
     """Yield every attempt with its changes from the previous one."""
     before: dict[str, str] = {}
     for attempt in attempts:
-        how = "accepted" if attempt.error is None else f"failed: {attempt.error}"
-        tests = f"{_count_tests(attempt.passed, attempt.total)}, " if attempt.total else ""
-        title = format_words(f"Attempt {attempt.n}", "strong")
-        yield ParagraphNode(make_line(title, f" ({tests}{attempt.seconds:.2f} s) {how}"))
+        how = translate("accepted") if attempt.error is None else translate("failed: {error}", error=attempt.error)
+        tests = translate_count(
+            f"{attempt.passed} of {format_count(attempt.total, 'test')}, ",
+            "tests: {passed} of {total}, ",
+            passed=attempt.passed,
+            total=attempt.total,
+        )
+        title = format_words(translate("Attempt {number}", number=attempt.n), "strong")
+        seconds = f"{format_number(attempt.seconds, 2)} {translate('s')}"
+        yield ParagraphNode(make_line(title, f" ({tests if attempt.total else ''}{seconds}) {how}"))
         if attempt.approach:
             yield ParagraphNode(make_line(attempt.approach))
         yield from _set_notes(attempt.notes)
@@ -179,5 +202,5 @@ def set_attempts(attempts: Sequence[Attempt]) -> Iterator[BlockNode]:
             yield set_code(build_patch(before, after), "diff")
         if lesson := attempt.reflection:
             learned = f" {flatten(lesson.cause)} {flatten(lesson.change)}"
-            yield ParagraphNode(make_line(format_words("Learned:"), learned))
+            yield ParagraphNode(make_line(format_words(translate("Learned:")), learned))
         before = after or before

@@ -44,7 +44,7 @@ def list_provenance(result: Result) -> Iterator[Line]:
     The decisions and critiques of a cycle are left out, since what was missing then may be in the report now.
     """
     ended = TextSpan(translate(_STATUSES[result.status]), "em")
-    yield make_line(translate("Run "), make_code(result.id), translate(", ended as "), ended, ".")
+    yield make_line(translate("Run "), make_code(result.id), translate(", ended as "), ended, translate("."))
     yield from _list_models(result.usage)
     yield from map(make_line, _list_fallbacks(result))
     yield make_line(_count_usage(result.usage))
@@ -56,7 +56,7 @@ def list_provenance(result: Result) -> Iterator[Line]:
     yield from _list_web(result)
     if result.mode == "CODE":
         # Those of a coding run give the reason for a missing program, or for its failing tests.
-        yield from (make_line(f"Decision: {decision}") for decision in result.decisions)
+        yield from (make_line(translate("Decision: ") + translate_note(decision)) for decision in result.decisions)
     yield from map(make_line, map(translate_note, result.notes))
 
 

@@ -45,7 +45,7 @@ def describe_source(source: SourceEntry, base: PurePath | None) -> Line:
     """Return a source's title, author, date, path or URL, and day of reading; a memory has its day in the title."""
     title, address = format_words(source.title), make_address(source.uri, base)
     if is_personal(source.uri):
-        return make_line(title, ", ", address, ".")
+        return make_line(title, ", ", address, translate("."))
     details = (source.author, source.published, describe_state(source))
     origin = ", ".join(flatten(part) for part in details if part.strip())
     return make_line(
@@ -54,7 +54,7 @@ def describe_source(source: SourceEntry, base: PurePath | None) -> Line:
         address,
         translate(", read {day}", day=format_day(source.accessed[:10])),
         translate(", contains words like instructions to language models") if source.suspicious else "",
-        ".",
+        translate("."),
     )
 
 

@@ -9,9 +9,11 @@ from tenure.algorithms.claims.citations import (
     MAX_CODE_CHARACTERS,
     MAX_GAP_WORDS,
     MAX_LEAD_IN_WORDS,
+    MAX_PASSAGE_CHARACTERS,
     MAX_QUOTE_CHARACTERS,
     cite_claim,
     cite_code,
+    cite_nearest,
 )
 from tenure.contracts.evidence.passages import ClaimKind
 from tests.support.passages import passage
@@ -40,7 +42,7 @@ def test_every_quote_is_verbatim(text: str, start: int, claim: str, numbers: lis
     ]
     for citation in found.citations:
         assert citation.quote == stored[citation.start : citation.end]
-        assert len(citation.quote) <= MAX_QUOTE_CHARACTERS
+        assert len(citation.quote) <= MAX_PASSAGE_CHARACTERS
 
 
 def test_verbatim_sentence_is_quoted() -> None:
@@ -238,3 +240,23 @@ def test_code_in_the_middle_of_a_line_is_quoted() -> None:
 def test_invented_code_is_no_quote(code: str) -> None:
     """Code that no passage contains, very long code and no code are not quoted."""
     assert cite_code(code, [1], [passage(CODE), passage("x " * MAX_CODE_CHARACTERS)]) is None
+
+
+GERMAN = "Das Brot ruht über Nacht. Der Ofen wird auf 250 Grad geheizt. Dann wird das Brot eine Stunde gebacken."
+JAPANESE = "パンは一晩休ませます。オーブンは250度に温めます。その後、パンを一時間焼きます。"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "quote"),
+    [
+        ("Es wird eine Stunde lang gebacken, und das ist nicht lang.", GERMAN, GERMAN[62:]),
+        ("パンを焼く時間は一時間です。", JAPANESE, "その後、パンを一時間焼きます。"),
+        ("The oven has to be at 250 °C.", GERMAN, "Der Ofen wird auf 250 Grad geheizt."),
+        ("The oven has to be at 250 °C.", JAPANESE, "オーブンは250度に温めます。"),
+        ("It is baked for one hour.", GERMAN, GERMAN),
+        ("It is baked for one hour.", JAPANESE, JAPANESE),
+    ],
+)
+def test_a_quote_in_another_language_has_the_sentence_or_the_whole_passage(claim: str, text: str, quote: str) -> None:
+    """Words of the same language choose a sentence, and numbers in another one; without any, the passage is quoted."""
+    assert cite_nearest(claim, passage(text)).quote == quote

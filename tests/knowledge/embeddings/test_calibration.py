@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tenure.knowledge.embeddings.calibration import compute_mean_similarity, normalize_relevance
+from tenure.knowledge.embeddings.calibration import compute_mean_similarity, is_language_known, normalize_relevance
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.store import Store
+from tenure.models.minilm.model import MiniLM
 from tests.knowledge.conftest import Ingest
 from tests.support.tiers import slow
 
@@ -54,3 +55,14 @@ def test_empty_corpus_has_baseline_zero(ingest: Ingest, tmp_path: Path, uri: str
     ingest(tmp_path, corpus="empty")
 
     assert catalogue.list_corpora(Store(uri))["empty"].baseline == 0.0
+
+
+@slow
+def test_built_in_model_knows_english_only(tmp_path: Path) -> None:
+    """The model is measured to know no language of another alphabet, and none of a related one."""
+    encode = MiniLM(tmp_path).embed
+
+    assert {language: is_language_known(encode, language) for language in ("en", "da", "de", "ja", "nl", "ru")} == {
+        "en": True,
+        **dict.fromkeys(("da", "de", "ja", "nl", "ru"), False),
+    }

@@ -1,15 +1,18 @@
 """Test search: retrievers, fusion, relevance, limits and errors."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
 
+from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.choices import SearchMode
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.embeddings.calibration import list_calendar_names
 from tenure.knowledge.search.search import encode_query
 from tenure.knowledge.store.errors import EmbeddingModelMismatch, InvalidSearch, UnknownCorpus
 from tests.knowledge.conftest import write_documents
@@ -93,14 +96,44 @@ def test_rank_fusion_sums_reciprocal_ranks(filled: KnowledgeBase) -> None:
     assert [ref.score for ref in found] == sorted((ref.score for ref in found), reverse=True)
 
 
-def test_hybrid_search_weighs_both_retrievers(filled: KnowledgeBase) -> None:
-    """With all the weight on one retriever, its best result has a score of 1."""
-    for alpha, rank in ((1.0, "dense_rank"), (0.0, "sparse_rank")):
-        request = SearchRequest(query="queen in winter", corpora=("c",), mode="hybrid", alpha=alpha)
-        best = filled.retrieval.search(request).passages[0]
+class _TopicVectors(WordVectors):
+    """Vectors by subject, with those of German calendar names at the English ones only if German is known."""
 
-        assert getattr(best, rank) == 1
-        assert best.score == pytest.approx(1)
+    def __init__(self, *, knows_german: bool) -> None:
+        super().__init__()
+        self._knows_german = knows_german
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return a unit vector for each text."""
+        names = {
+            name: n
+            for code in ("en", "de")
+            if code == "en" or self._knows_german
+            for n, name in enumerate(list_calendar_names(code), 2)
+        }
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            row[names.get(text, 0 if "Müller" in text or "Bäcker" in text else 1)] = 1
+        return vectors
+
+
+@pytest.mark.parametrize(("knows_german", "expected"), [(True, "Der Müller"), (False, "Das Brot")])
+def test_vectors_weigh_less_in_a_language_that_the_model_does_not_know(
+    tmp_path: Path, knows_german: bool, expected: str
+) -> None:
+    """The passage with the words of a German question comes first and is relevant, unless the model knows German."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "bread.md").write_text("# Das Brot\n\nDas Brot wird im Ofen gebacken.\n", encoding="utf-8")
+    (tmp_path / "docs" / "mill.md").write_text("# Der Müller\n\nDer Müller ist nicht zu Hause.\n", encoding="utf-8")
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), _TopicVectors(knows_german=knows_german))
+    knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
+    request = SearchRequest(query="Wer ist der Bäcker, und wie wird Brot gebacken?", corpora=("c",), mode="hybrid")
+
+    found = knowledge.retrieval.search(request)
+    relevance = dict(zip(_titles(knowledge, found), (ref.relevance for ref in found.passages), strict=True))
+
+    assert next(iter(relevance)) == expected
+    assert (relevance["Der Müller"] > 0.5) is knows_german
 
 
 @pytest.mark.parametrize("strategy", get_args(SearchMode))

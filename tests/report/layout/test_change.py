@@ -69,7 +69,7 @@ def test_an_unproved_change_is_marked() -> None:
     unproved = CHANGE.model_copy(update={"proof": Proof(verdict="unproved", notes=("no test was run",))})
 
     assert "**The change is unproved:**" in render(unproved)
-    assert "**The change is unproved.**" in render(CHANGE.model_copy(update={"proof": None}), "cancelled")
+    assert "**The change is unproved:** The run ended" in render(CHANGE.model_copy(update={"proof": None}), "cancelled")
 
 
 def test_without_a_change_the_report_says_where_to_look() -> None:

@@ -177,7 +177,7 @@ def test_what_is_wrong_with_the_web_is_told(web: WebReport, told: str) -> None:
             {"usage": Usage(calls=9, exposed_calls=1), "mode": "CODE", "sections": ()},
             (
                 "A file, a table or an answer of a tool had words like instructions to language models, read as data.",
-                "A model read such instructions while it wrote the program: read the program before you use it.",
+                "A model read such instructions while it wrote this code: read the code before you use it.",
             ),
         ),
     ],

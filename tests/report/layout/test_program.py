@@ -84,7 +84,7 @@ def test_the_report_reads_from_program_to_attempts() -> None:
     assert "```diff\n" in text and "-    return 1\n+    return 2\n" in text
     assert "*Learned:* The constant is wrong. Return 2." in text
     assert "`plot.png`, 2,048 bytes" in text
-    assert "Run with `python solution.py 2`, it printed:\n\n```\ntwo[31m\n```" in text
+    assert "Output of the program (`python solution.py 2`):\n\n```\ntwo[31m\n```" in text
 
 
 def test_the_report_says_how_strongly_the_tests_prove_and_what_speaks_against_it() -> None:
@@ -110,7 +110,7 @@ def test_a_run_without_a_recorded_command_shows_its_output() -> None:
     """A program of a run by an earlier version has no command."""
     bare = TRIED[-1].model_copy(update={"command": ""})
 
-    assert "\n\nIt printed:\n\n" in render_markdown(result(attempts=(TRIED[0], bare)))
+    assert "\n\nOutput of the program:\n\n" in render_markdown(result(attempts=(TRIED[0], bare)))
 
 
 def test_output_of_tests_is_not_the_programs_output() -> None:

@@ -40,7 +40,7 @@ MIN_WORDS: Final = 3
 MAX_FOREIGN_LANGUAGES: Final = 3
 """Maximum number of languages into which a query is translated."""
 MIN_FOREIGN_SHARE: Final = 0.01
-"""Minimum share of passages in a language into which a query is translated. Of the paragraphs of an English manual, at
+"""Minimum share of the passages in a main language of them. Of the paragraphs of an English manual, at
 most one in a thousand is taken for another language."""
 
 
@@ -89,10 +89,15 @@ def list_foreign_languages(query: str, passages: Mapping[str, int]) -> tuple[str
         query: the query.
         passages: number of passages by language.
     """
-    minimum = MIN_FOREIGN_SHARE * sum(passages.values())
-    main = [name for name in sorted(passages, key=lambda name: -passages[name]) if passages[name] >= minimum]
+    main = list_main_languages(passages)
     own = (detect_language(query) or main[0]) if main else UNKNOWN
     return tuple(name for name in main if name != own)[:MAX_FOREIGN_LANGUAGES]
+
+
+def list_main_languages(passages: Mapping[str, int]) -> list[str]:
+    """Return the languages of more than a few of the passages, the most frequent first."""
+    minimum = MIN_FOREIGN_SHARE * sum(passages.values())
+    return [name for name in sorted(passages, key=lambda name: -passages[name]) if passages[name] >= minimum]
 
 
 def _drop_code(text: str) -> str:
