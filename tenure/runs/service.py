@@ -21,24 +21,28 @@ from tenure.contracts.run.control import RunCommand
 from tenure.local_models.errors import LocalModelError
 from tenure.prices import PricesError
 from tenure.report.diff.comparison import compare_results
+from tenure.runs.archives import delete_run, label_run, read_labels
 from tenure.runs.ask import make_thread_id, read_thread, start_answer
 from tenure.runs.corpora import ask_corpora, make_ingestion_id, run_corpus_workflow, search_passages, start_ingestion
 from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
-from tenure.runs.fork import launch_fork
+from tenure.runs.fork import launch_fork, repeat_run
 from tenure.runs.listing import list_runs
 from tenure.runs.memories import forget_memories, list_memories, search_memories, write_memory
 from tenure.runs.messages import (
     AskBody,
     CorpusList,
+    DeletedRun,
     ForgetBody,
     ForkBody,
     IngestBody,
     MemoryFilter,
     PassageList,
     RememberBody,
+    RepeatBody,
     RunConversation,
     RunDetails,
     RunFilter,
+    RunLabel,
     RunList,
     RunningIngestion,
     RunPair,
@@ -244,6 +248,23 @@ class Service(Session):
         """Start a new run from a cycle or an answer of a run."""
         handle, notes = await launch_fork(self, check_run(run), body)
         return self._describe_start(handle.id, notes)
+
+    async def repeat(self, run: str, body: RepeatBody) -> StartReply:
+        """Ask the question of a run again in a new run, with changes."""
+        handle, notes = await repeat_run(self, check_run(run), body)
+        return self._describe_start(handle.id, notes)
+
+    async def label(self, run: str, label: RunLabel) -> RunLabel:
+        """Give a title and tags to a run, and return them."""
+        return await label_run(self, check_run(run), label)
+
+    async def read_label(self, run: str) -> RunLabel:
+        """Return the title and the tags of a run."""
+        return (await read_labels(self.settings)).get(check_run(run), RunLabel())
+
+    async def delete(self, run: str) -> DeletedRun:
+        """Delete a finished run and the follow-up questions to it."""
+        return DeletedRun(workflows=tuple(await delete_run(self, check_run(run))))
 
     async def compare(self, runs: RunPair) -> RunDiff:
         """Compare the reports of two finished runs."""

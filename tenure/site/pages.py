@@ -14,13 +14,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from tenure.algorithms.text.counts import format_count
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
+from tenure.contracts.result.result import Result
 from tenure.report.layout.answer import compose_answer
 from tenure.report.layout.report import compose_report, compose_summary
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import convert_markdown, make_environment
-from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.errors import InvalidRequest, MissingRun, TenureError
 from tenure.runs.formatting import format_duration, truncate_line
+from tenure.runs.listing import MAX_LISTED
 from tenure.runs.memories import describe_status
 from tenure.runs.messages import (
     AskBody,
@@ -29,8 +32,12 @@ from tenure.runs.messages import (
     IngestBody,
     MemoryFilter,
     RememberBody,
+    RepeatBody,
+    RunConversation,
     RunFilter,
+    RunLabel,
     RunPair,
+    RunRow,
     SourceRange,
     StartRequest,
     validate_request,
@@ -39,7 +46,7 @@ from tenure.runs.run_ids import check_run
 from tenure.runs.service import Service
 from tenure.runs.session.progress_lines import describe_ingestion, describe_phase, describe_usage
 from tenure.site.api import STATUSES, get_status, make_file_name
-from tenure.site.findings import list_findings
+from tenure.site.findings import list_findings, list_sources
 
 FOLDER = Path(__file__).parent
 STATIC = {
@@ -52,9 +59,18 @@ STATIC = {
 _PATHS = {
     **{"start.html.jinja": "/", "corpora.html.jinja": "/corpora"},
     **{"memories.html.jinja": "/memories", "diff.html.jinja": "/diff", "run.html.jinja": ""},
-    **{"report_page.html.jinja": "/report", "questions.html.jinja": "/questions", "fork.html.jinja": "/fork"},
+    **{"report_page.html.jinja": "/report", "fork.html.jinja": "/fork"},
 }
 """Path of the page of a template, for those of a run below its own; the tabs mark it."""
+
+FORMATS = (
+    ("html", "web page (one file)"),
+    *(("pdf", "PDF"), ("docx", "Word"), ("md", "Markdown"), ("json", "JSON"), ("bibtex", "BibTeX"), ("csl", "CSL")),
+)
+"""Formats in which a report is saved, with their names."""
+
+LISTED_RUNS = 50
+"""Runs that the list shows at first, and more at each request for more."""
 
 _YEAR = 365 * 24 * 3600
 
@@ -84,11 +100,13 @@ def build_routes(service: Service) -> list[Route]:
         route("/runs/{run:path}/steer", _steer_run, "POST"),
         route("/runs/{run:path}/report", _show_report),
         route("/runs/{run:path}/sources/{number:int}", _show_source),
-        route("/runs/{run:path}/questions", partial(_show_conversation, template="questions.html.jinja")),
         route("/runs/{run:path}/questions", _ask_question, "POST"),
         route("/runs/{run:path}/conversation", _show_conversation),
         route("/runs/{run:path}/fork", _show_fork),
         route("/runs/{run:path}/fork", _fork_run, "POST"),
+        route("/runs/{run:path}/again", _repeat_run, "POST"),
+        route("/runs/{run:path}/label", _label_run, "POST"),
+        route("/runs/{run:path}/delete", _delete_run, "POST"),
         route("/runs/{run:path}", _show_run),
         route("/diff", _show_diff),
         route("/corpora", _show_corpora),
@@ -107,8 +125,11 @@ def render_error(words: str, status: HTTPStatus) -> Response:
 
 async def _show_start(service: Service, request: Request) -> Response:
     words, status = request.query_params.get("q", ""), request.query_params.get("status", "")
-    listed = await service.list_runs(validate_request(RunFilter, {"words": words, "status": status}))
-    return _render("start.html.jinja", runs=listed.runs, words=words, status=status, statuses=STATUSES)
+    chosen = {"words": words, "status": status, "limit": request.query_params.get("limit") or LISTED_RUNS}
+    filter = validate_request(RunFilter, chosen)
+    runs = (await service.list_runs(filter)).runs
+    more = min(filter.limit + LISTED_RUNS, MAX_LISTED) if filter.limit == len(runs) < MAX_LISTED else 0
+    return _render("start.html.jinja", runs=runs, more=more, words=words, status=status, statuses=STATUSES)
 
 
 async def _send_static(service: Service, request: Request) -> Response:
@@ -135,13 +156,19 @@ async def _start_run(service: Service, request: Request) -> Response:
 
 
 async def _show_run(service: Service, request: Request, template: str = "run.html.jinja") -> Response:
-    details = await service.describe(request.path_params["run"])
+    run_id = request.path_params["run"]
+    details = await service.describe(run_id)
+    is_page = template == "run.html.jinja"
+    label = await service.read_label(run_id) if is_page else RunLabel()
     progress, path = details.progress, get_run_path(details.id)
     result = await service.read_result(details.id) if details.is_completed else None
     return _render(
         template,
         run_id=details.id,
         details=details,
+        label=label,
+        heading=label.title or details.question,
+        conversation=await service.read_conversation(run_id) if is_page else None,
         summary=await asyncio.to_thread(compose_summary, result, Path.cwd()) if result else None,
         documents=f"{path}/sources",
         references=f"{path}/report",
@@ -179,16 +206,31 @@ async def _steer_run(service: Service, request: Request) -> Response:
 
 async def _show_report(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
-    result = await service.read_result(run_id)
-    report = await asyncio.to_thread(compose_report, result, Path.cwd())
-    documents = f"{get_run_path(run_id)}/sources"
+    try:
+        result = await service.read_result(run_id)
+    except MissingRun:
+        raise
+    except TenureError:
+        return _redirect(get_run_path(run_id))  # which shows the text as it grows, or why there is none
+    label, conversation = await service.read_label(run_id), await service.read_conversation(run_id)
+    return await asyncio.to_thread(render_report_page, run_id, result, label, conversation)
+
+
+def render_report_page(run_id: str, result: Result, label: RunLabel, conversation: RunConversation) -> Response:
+    """Return the page of a report with its sources and the conversation about it."""
     return _render(
         "report_page.html.jinja",
-        report=report,
-        documents=documents,
+        report=compose_report(result, Path.cwd()),
+        documents=f"{get_run_path(run_id)}/sources",
+        deeper=f"{get_run_path(run_id)}/fork",
+        formats=FORMATS,
         run_id=run_id,
         question=result.question,
         has_patch=bool(result.patch),
+        is_ended=True,
+        label=label,
+        sources=list_sources(result),
+        conversation=conversation,
     )
 
 
@@ -199,22 +241,31 @@ async def _show_source(service: Service, request: Request) -> Response:
     return _render("source.html.jinja", run_id=run_id, passage=passage)
 
 
-async def _show_conversation(service: Service, request: Request, template: str = "conversation.html.jinja") -> Response:
+async def _show_conversation(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
-    return _render(template, run_id=run_id, conversation=await service.read_conversation(run_id))
+    return _render(
+        "conversation.html.jinja",
+        run_id=run_id,
+        documents=f"{get_run_path(run_id)}/sources",
+        conversation=await service.read_conversation(run_id),
+    )
 
 
 async def _ask_question(service: Service, request: Request) -> Response:
     run_id, form = request.path_params["run"], await _read_form(request)
+    page = form.pop("page", "")
     values = _drop_empty(form) | {name: form.get(name) == "on" for name in ("new", "search_again")}
     await service.ask(run_id, validate_request(AskBody, values))
-    return _redirect(f"{get_run_path(run_id)}/questions")
+    path = get_run_path(run_id)
+    return _redirect(f"{page if page == f'{path}/report' else path}#conversation")
 
 
 async def _show_fork(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
     trace = await service.read_trace(run_id)
-    return _render("fork.html.jinja", run_id=run_id, trace=trace)
+    section = truncate_line(request.query_params.get("section", ""), 300)
+    question = (await service.describe(run_id)).question
+    return _render("fork.html.jinja", run_id=run_id, trace=trace, question=question, section=section)
 
 
 async def _fork_run(service: Service, request: Request) -> Response:
@@ -223,10 +274,30 @@ async def _fork_run(service: Service, request: Request) -> Response:
     return _redirect(get_run_path(started.id))
 
 
+async def _repeat_run(service: Service, request: Request) -> Response:
+    form = _drop_empty(await _read_form(request))
+    return _redirect(
+        get_run_path((await service.repeat(request.path_params["run"], validate_request(RepeatBody, form))).id)
+    )
+
+
+async def _label_run(service: Service, request: Request) -> Response:
+    run_id, form = request.path_params["run"], await _read_form(request)
+    label = {"title": form.get("title", ""), "tags": [tag.lstrip("#") for tag in form.get("tags", "").split()]}
+    await service.label(run_id, validate_request(RunLabel, label))
+    return _redirect(get_run_path(run_id))
+
+
+async def _delete_run(service: Service, request: Request) -> Response:
+    await service.delete(request.path_params["run"])
+    return _redirect("/")
+
+
 async def _show_diff(service: Service, request: Request) -> Response:
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
     difference = await service.compare(RunPair(a=a, b=b)) if a and b else None
-    return _render("diff.html.jinja", a=a, b=b, diff=difference, runs=(await service.list_runs(RunFilter())).runs)
+    runs = (await service.list_runs(RunFilter(limit=100))).runs
+    return _render("diff.html.jinja", a=a, b=b, diff=difference, runs=runs)
 
 
 async def _show_corpora(service: Service, request: Request, template: str = "corpora.html.jinja") -> Response:
@@ -305,8 +376,13 @@ def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
     environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path, "file_name": make_file_name}
     environment.filters |= {"answer": compose_answer, "draft": convert_markdown, "ingestion": describe_ingestion}
+    environment.filters |= {"count": format_count, "title": _get_title}
     environment.filters |= {"duration": format_duration, "line": truncate_line, "memory_note": describe_status}
     return environment
+
+
+def _get_title(run: RunRow) -> str:
+    return run.label.title or run.question or run.id
 
 
 @cache

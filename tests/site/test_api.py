@@ -146,7 +146,7 @@ async def test_forms_start_and_steer_runs(site: Site) -> None:
         shown = await client.get(path)
         steered = await client.post(f"{path}/steer", data={"command": "finish"}, headers=headers)
         refused = await client.post(f"{path}/steer", data={"command": "explode"}, headers=headers)
-        pages = [await client.get(one) for one in ("/", "/corpora", "/memories", "/diff", f"{path}/questions")]
+        pages = [await client.get(one) for one in ("/", "/corpora", "/memories", "/diff", f"{path}/fork")]
 
     assert started.status_code == 303
     assert "<script>x" not in shown.text

@@ -10,12 +10,14 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Route
 
-from tenure.contracts.base import SourceId
+from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.corpora import StoredPassage
-from tenure.report.layout.report import compose_report
-from tenure.site.pages import STATIC, _render
+from tenure.contracts.result.ask import AskReply, Exchange
+from tenure.report.assemble import assemble_result
+from tenure.runs.messages import RunConversation, RunLabel
+from tenure.site.pages import STATIC, _render, render_report_page
 from tenure.temporal.connection import connect
-from tests.report.samples import full, programmed
+from tests.report.samples import SOURCES, full, programmed, report
 from tests.site.conftest import Site
 from tests.site.paint import open_browser
 from tests.support.chromium import needs_chromium
@@ -24,6 +26,18 @@ from tests.support.tiers import slow
 pytestmark = [needs_chromium, slow]
 
 PATIENT_MILLISECONDS = 60_000
+ANSWERED = assemble_result(report(), SOURCES)
+CONVERSATION = RunConversation(
+    exchanges=(Exchange(question="And neap tides?", standalone_question="", answer="They are weak."),) * 2,
+    latest=AskReply(
+        run=RunId("one"),
+        question="What pulls the sea?",
+        standalone_question="What pulls the sea?",
+        status="answered",
+        claims=ANSWERED.sections[0].claims,
+        sources=ANSWERED.sources,
+    ),
+)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
@@ -63,7 +77,6 @@ async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light"
         for url in (
             run,
             f"{run}/fork",
-            f"{run}/questions",
             f"{site.origin}/?q=wait",
             *(site.origin + path for path in ("/corpora", "/memories", "/diff")),
         ):
@@ -135,8 +148,7 @@ async def answer_from_templates(route: Route) -> None:
     values: dict[str, Any] = {"run_id": "one"}
     if path.endswith("/report"):
         result = programmed() if "program" in path else full()
-        values |= {"documents": "/runs/one/sources", "question": "Why?", "has_patch": False}
-        page = _render("report_page.html.jinja", **values, report=compose_report(result))
+        page = render_report_page("one", result, RunLabel(title="Sea", tags=("tides",)), CONVERSATION)
     else:
         passage = StoredPassage(source=SourceId("a"), title="Tides", uri="/a.md", text="rises", before="long " * 3000)
         page = _render("source.html.jinja", **values, passage=passage)
@@ -176,7 +188,7 @@ async def test_code_is_copied_by_a_button() -> None:
         page = await context.new_page()
         await page.route("**/*", answer_from_templates)
         await page.goto("https://site.test/runs/program/report")
-        button = page.get_by_role("button", name="Copy").first
+        button = page.get_by_role("button", name="Copy", exact=True).first
         await button.click()
         await page.get_by_role("button", name="Copied").wait_for()
 

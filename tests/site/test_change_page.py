@@ -84,7 +84,7 @@ async def test_a_change_is_seen_approved_and_saved(
             await page.get_by_role("heading", name="Proof").wait_for()
             await check("change-report")
             async with page.expect_download() as started:
-                await page.get_by_text("Save as").click()
+                await page.get_by_text("Save and share").click()
                 await page.get_by_role("link", name="patch", exact=True).click()
             await (await started.value).save_as(tmp_path / "change.patch")
             result = await asyncio.wait_for(handle.result(), 60)

@@ -49,7 +49,8 @@ def make_environment(*folders: Path) -> Environment:
     """Return the environment of templates in folders, in which all values are cleaned and escaped.
 
     The value `documents` is the path below which a server shows the passages of sources, empty without a server, and
-    `references` the address of the page with the references, empty for this page.
+    `references` the address of the page with the references, empty for this page. `deeper` is the page on which a server
+    continues the research on a section, and `prefix` begins the identifiers of citations of a second text on a page.
     """
     environment = Environment(
         loader=FileSystemLoader(folders),
@@ -62,6 +63,8 @@ def make_environment(*folders: Path) -> Environment:
     environment.globals |= {
         "documents": "",
         "references": "",
+        "deeper": "",
+        "prefix": "",
         "translate": translate,
         "right_to_left": RIGHT_TO_LEFT,
     }
