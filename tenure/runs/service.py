@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
@@ -54,6 +55,7 @@ from tenure.runs.messages import (
 )
 from tenure.runs.paths import plan_ingestion, require_absolute
 from tenure.runs.programs.repository import is_server_url
+from tenure.runs.programs.write_back import check_accepted, write_files
 from tenure.runs.reading import read_finished, read_state, read_trace, render_content
 from tenure.runs.run_ids import check_run
 from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, Session, explain_refusals
@@ -176,6 +178,16 @@ class Service(Session):
         if not result.patch:
             raise InvalidRequest(f"run {run} has changed no files, so it has no patch")
         return result.patch
+
+    async def apply(self, run: str) -> tuple[Path, ...]:
+        """Write the accepted changes of a finished run to where its files are, and return the changed paths.
+
+        Raises:
+            TenureError: its tests fail, or a file is not as the run has read it; none is changed.
+        """
+        result = await self.read_result(run)
+        check_accepted(result)
+        return await asyncio.to_thread(write_files, result)
 
     async def render_report(
         self, run: str, kind: ReportFormat, style: CitationStyle, proofs: ReportProofs = "full"

@@ -105,6 +105,7 @@ def build_routes(service: Service) -> list[Route]:
         route("/runs/{run:path}/fork", _show_fork),
         route("/runs/{run:path}/fork", _fork_run, "POST"),
         route("/runs/{run:path}/again", _repeat_run, "POST"),
+        route("/runs/{run:path}/apply", _apply_change, "POST"),
         route("/runs/{run:path}/label", _label_run, "POST"),
         route("/runs/{run:path}/delete", _delete_run, "POST"),
         route("/runs/{run:path}", _show_run),
@@ -170,6 +171,7 @@ async def _show_run(service: Service, request: Request, template: str = "run.htm
         heading=label.title or details.question,
         conversation=await service.read_conversation(run_id) if is_page else None,
         summary=await asyncio.to_thread(compose_summary, result, Path.cwd()) if result else None,
+        has_patch=bool(result and result.patch),
         documents=f"{path}/sources",
         references=f"{path}/report",
         progress=progress,
@@ -201,7 +203,12 @@ async def _steer_run(service: Service, request: Request) -> Response:
         bounds = {field: form[field] for field in BudgetBounds.model_fields if form.get(field, "").strip()}
         values["budget"] = validate_request(BudgetBounds, bounds)
     reply = await service.steer(run_id, validate_request(RunCommand, values))
-    return _redirect(f"{get_run_path(run_id)}?{urlencode({'effect': truncate_line(reply.effect, 300)})}")
+    return _show_effect(run_id, reply.effect)
+
+
+def _show_effect(run_id: str, effect: str) -> Response:
+    """Lead to the page of a run with a sentence on what was done."""
+    return _redirect(f"{get_run_path(run_id)}?{urlencode({'effect': truncate_line(effect, 300)})}")
 
 
 async def _show_report(service: Service, request: Request) -> Response:
@@ -279,6 +286,12 @@ async def _repeat_run(service: Service, request: Request) -> Response:
     return _redirect(
         get_run_path((await service.repeat(request.path_params["run"], validate_request(RepeatBody, form))).id)
     )
+
+
+async def _apply_change(service: Service, request: Request) -> Response:
+    run_id = request.path_params["run"]
+    names = ", ".join(map(str, await service.apply(run_id)))
+    return _show_effect(run_id, f"Written: {names}" if names else "The files are as the change has them already.")
 
 
 async def _label_run(service: Service, request: Request) -> Response:

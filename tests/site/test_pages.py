@@ -33,6 +33,7 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
         "usage": "",
         "temporal": "",
         "summary": None,
+        "has_patch": False,
     }
     page = bytes(_render("live.html.jinja", **values).body)
 
