@@ -29,6 +29,7 @@ from tenure.report.layout.marks import (
     make_unsourced_mark,
     needs_source,
 )
+from tenure.report.layout.program import find_language
 from tenure.report.layout.text import format_words, make_line, split_sentence_spans, split_spans
 from tenure.report.layout.tree import (
     BlockNode,
@@ -131,7 +132,10 @@ class ClaimLayout:
             )
         elif block.kind == "code":
             for cited in block.claims:
-                yield CodeNode(_clean_code(cited.claim.text), caption=self._cite(cited, expected))
+                known = (self._sources[number].uri for number in cited.sources if number in self._sources)
+                # Code in a text, such as one in Markdown, is in any language.
+                language = find_language(*(uri for uri in known if not uri.endswith(".md")))
+                yield CodeNode(_clean_code(cited.claim.text), language, self._cite(cited, expected))
         elif block.kind == "excerpt":
             yield self._set_excerpt(block)
         elif block.kind == "paragraph":

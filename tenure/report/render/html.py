@@ -7,10 +7,12 @@ only its style sheet, by hash. A script that slipped through would not run, and 
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
@@ -55,13 +57,11 @@ def make_environment(*folders: Path) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(folders),
         autoescape=True,
-        finalize=_clean,
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["diff_lines"] = mark_lines
-    # The filter `replace` of Jinja would return text that is escaped, but not clean.
-    environment.filters["keep_percent"] = lambda text: text.replace(" %", "\u00a0%")
+    environment.template_class = _CleanTemplate
+    environment.filters |= {"diff_lines": mark_lines, "code_words": split_code}
     environment.globals |= {
         "documents": "",
         "references": "",
@@ -78,7 +78,7 @@ def convert_markdown(text: str, level: int) -> Markup:
 
     `level` is that of its first headings among those of the page.
     """
-    tokens = _PARSER.parse(remove_control_characters(text))
+    tokens = _PARSER.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + level - 1, 6)}"
@@ -88,6 +88,29 @@ def convert_markdown(text: str, level: int) -> Markup:
             token.attrSet("dir", "auto")
     html = _PARSER.renderer.render(tokens, _PARSER.options, {})
     return Markup(html.replace("<pre>", '<pre tabindex="0">'))  # wide code is scrolled by keyboard
+
+
+def split_code(text: str, language: str) -> list[tuple[str, str]]:
+    """Return code as pieces with the CSS class of each; one piece without a class if the language is unknown."""
+    # Imported when needed: most reports have no code, and pages wait for nothing else of it.
+    from pygments.lexers import get_lexer_by_name
+    from pygments.token import Token
+    from pygments.util import ClassNotFound
+
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return [("", text)]
+    kinds = {
+        **{Token.Comment: "comment", Token.Keyword: "keyword", Token.Operator.Word: "keyword", Token.Name.Tag: "name"},
+        **{Token.Literal.String: "string", Token.Literal.Number: "number", Token.Name.Decorator: "name"},
+        **{Token.Name.Function: "name", Token.Name.Class: "name", Token.Name.Builtin: "name"},
+    }
+    marked = (
+        (next((kinds[kind] for kind in reversed(token.split()) if kind in kinds), ""), words)
+        for token, words in lexer.get_tokens(text)
+    )
+    return [(kind, "".join(words for _, words in same)) for kind, same in groupby(marked, key=itemgetter(0))]
 
 
 @cache
@@ -102,10 +125,12 @@ def build_content_security_policy(sheet: str) -> str:
     return f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def _clean(value: Any) -> Any:
-    """Return a value of a template without characters that act on a terminal or hide words.
+class _CleanTemplate(Template):
+    """Template whose text has no characters that act on a terminal or hide words.
 
-    Markup is clean already: cleaning the results of nested macros again and again took two thirds of the time of a page.
+    The whole text is cleaned at once: cleaning each value, and so the results of nested macros again and again, took
+    two thirds of the time of a page.
     """
-    is_text = isinstance(value, str) and not isinstance(value, Markup)
-    return remove_control_characters(value) if is_text else value
+
+    def render(self, *args: Any, **kwargs: Any) -> str:
+        return remove_control_characters(super().render(*args, **kwargs))

@@ -1,6 +1,6 @@
 """Render the trace of a run as one self-contained HTML page: its timeline, its cycles, its calls and its story."""
 
-from tenure.algorithms.text.printable import flatten, remove_control_characters
+from tenure.algorithms.text.printable import flatten
 from tenure.contracts.research.trace import CallKind, Trace, TracedCycle
 from tenure.report.render.html import (
     TEMPLATES,
@@ -34,7 +34,7 @@ def render_trace_page(trace: Trace) -> str:
             trace=trace,
             question=flatten(trace.question),
             facts=_list_facts(trace),
-            timeline=remove_control_characters(draw_timeline(trace)),
+            timeline=draw_timeline(trace),
             has_tokens=any(call.tokens for call in trace.calls),
             kinds=[(kind, _KIND_NAMES[kind]) for kind in _KIND_NAMES if any(call.kind == kind for call in trace.calls)],
             cycles=[(cycle, _count_queries(cycle)) for cycle in trace.cycles],
