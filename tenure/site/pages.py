@@ -15,8 +15,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tenure.algorithms.text.counts import format_count
-from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.contracts.result.result import Result
+from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.report.layout.answer import compose_answer
 from tenure.report.layout.report import compose_report, compose_summary
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
@@ -52,6 +52,7 @@ FOLDER = Path(__file__).parent
 STATIC = {
     "site.css": (FOLDER / "static" / "site.css", "text/css"),
     "site.js": (FOLDER / "static" / "site.js", "text/javascript"),
+    "sort.js": (REPORT_TEMPLATES / "sort.js", "text/javascript"),
     "report.css": (REPORT_TEMPLATES / "report.css", "text/css"),
 }
 """Files that pages load, by name; nothing else of the machine is served."""

@@ -31,6 +31,7 @@ from tenure.report.layout.report import compose_report
 from tenure.report.layout.tree import (
     AnchorNode,
     BlockNode,
+    ChartNode,
     CitationNode,
     CodeNode,
     DefinitionsNode,
@@ -47,6 +48,7 @@ from tenure.report.layout.tree import (
     TableNode,
     TextSpan,
 )
+from tenure.report.render.pdf import draw_chart_image
 from tenure.report.translation import RIGHT_TO_LEFT, translate, use_language
 
 _QUIET: Final = RGBColor(0x56, 0x61, 0x6A)
@@ -119,9 +121,7 @@ class _DocumentWriter:
         for block in blocks:
             match block:
                 case PartNode():
-                    heading = self.document.add_heading(_clean(block.heading), level)
-                    if block.id:
-                        _add_bookmark(heading, _name_heading(block), next(self._numbers))
+                    self._write_heading(block, level)
                     self._write_blocks(block.blocks, level + 1)
                 case ParagraphNode():
                     quiet = block.style in ("question", "summary", "note")
@@ -136,19 +136,28 @@ class _DocumentWriter:
                 case TableNode():
                     self._write_table(block)
                 case CodeNode():
-                    _add_text(self.document.add_paragraph(style=_CODE), block.text)
-                    if block.caption:
-                        caption = self.document.add_paragraph()
-                        caption.alignment = WD_ALIGN_PARAGRAPH.RIGHT
-                        self._add_line(caption, block.caption)
-                case PictureNode():
+                    self._write_code(block)
+                case ChartNode() | PictureNode():
                     self._write_picture(block)
                 case QuoteNode():
                     self._write_blocks(block.blocks, level, _EXCERPT)
                     self._add_line(self.document.add_paragraph(), block.caption)
 
-    def _write_picture(self, block: PictureNode) -> None:
-        picture = self.document.add_picture(io.BytesIO(base64.b64decode(block.image)), width=_PICTURE_WIDTH)
+    def _write_heading(self, part: PartNode, level: int) -> None:
+        heading = self.document.add_heading(_clean(part.heading), level)
+        if part.id:
+            _add_bookmark(heading, _name_heading(part), next(self._numbers))
+
+    def _write_code(self, block: CodeNode) -> None:
+        _add_text(self.document.add_paragraph(style=_CODE), block.text)
+        if block.caption:
+            caption = self.document.add_paragraph()
+            caption.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+            self._add_line(caption, block.caption)
+
+    def _write_picture(self, block: ChartNode | PictureNode) -> None:
+        image = draw_chart_image(block) if isinstance(block, ChartNode) else base64.b64decode(block.image)
+        picture = self.document.add_picture(io.BytesIO(image), width=_PICTURE_WIDTH)
         picture._inline.docPr.set("descr", _clean(block.text))
         if picture.height > _MAX_PICTURE_HEIGHT:
             picture.width = Emu(picture.width * _MAX_PICTURE_HEIGHT // picture.height)

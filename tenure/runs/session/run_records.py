@@ -206,9 +206,7 @@ def _make_priority(key: int, owner: str) -> Priority:
     return Priority(priority_key=key or None, fairness_key=owner or None)
 
 
-async def read_archive(
-    settings: HomeSettings, read: Callable[[Any], T], absent: T, folder: str = ARCHIVE_FOLDER
-) -> T:
+async def read_archive(settings: HomeSettings, read: Callable[[Any], T], absent: T, folder: str = ARCHIVE_FOLDER) -> T:
     """Return the value that a function reads by the module `archive.access`; `absent` if there is no such folder.
 
     It runs in a thread that the end of the command does not wait for, since an object store may not answer for minutes.
