@@ -138,6 +138,74 @@ async def test_a_plan_is_changed_and_approved_where_it_is_asked(site: Site) -> N
     assert '"approve"' in result["notes"][3]
 
 
+async def test_a_question_is_answered_beside_the_report(site: Site) -> None:
+    """Without leaving the report a question is asked and answered, by keyboard; the run is renamed and deleted."""
+    async with open_browser(1300) as context:
+        context.set_default_timeout(PATIENT_MILLISECONDS)
+        page = await context.new_page()
+
+        async def check() -> None:
+            found: Any = await Axe().run(page)
+            assert [violation["id"] for violation in found.response["violations"]] == []
+
+        await page.goto(site.link)
+        await page.get_by_label("Question or task").fill("What is beside?")
+        await page.get_by_role("button", name="Start").press("Enter")
+        await page.get_by_role("link", name="Read the whole report").click()
+        await page.evaluate("window.isSamePage = true")
+        field = page.get_by_label("Follow-up question")
+        await field.fill("And then?")
+        await page.get_by_role("button", name="Ask").press("Enter")
+        await page.get_by_role("heading", name="And then?").wait_for()
+        await page.locator('#conversation [data-state="answered"]').wait_for(state="attached")
+        assert await page.evaluate("window.isSamePage") and await field.input_value() == ""
+        await check()
+        await page.get_by_role("link", name="Go deeper here: Only topic").click()
+        assert "Go deeper into “Only topic”" in await page.get_by_label("Question or task").input_value()
+        await check()
+        await page.go_back()
+        await page.get_by_text("Title, tags, delete").click()
+        await page.get_by_label("Title, empty for the question").fill("Beside it")
+        await page.get_by_label("Tags, separated by spaces").fill("aside")
+        await page.get_by_role("button", name="Save", exact=True).press("Enter")
+        await page.get_by_role("heading", name="Beside it").wait_for()
+        await check()
+        await page.goto(f"{site.origin}/diff")
+        await page.get_by_label("First run").select_option(index=1)
+        assert "Beside it" in await page.get_by_label("First run").inner_text()
+        await page.goto(f"{site.origin}/?q=%23aside")
+        await page.get_by_role("link", name="Beside it").click()
+        await page.get_by_text("Title, tags, delete").click()
+        opener = page.get_by_role("button", name="Delete …")
+        await opener.press("Enter")
+        await page.get_by_role("dialog", name="Delete this run?").wait_for()
+        await check()
+        await page.keyboard.press("Escape")
+        assert await opener.evaluate("button => button === document.activeElement")
+        await opener.press("Enter")
+        await page.get_by_role("button", name="Delete the run").click()
+        await page.get_by_label("Question or task").wait_for()
+        assert not await page.get_by_role("link", name="Beside it").count()
+
+
+async def test_a_failed_run_is_tried_again(site: Site) -> None:
+    """The page of a run that failed offers to ask the same again."""
+    async with open_browser(390, "dark") as context:
+        context.set_default_timeout(PATIENT_MILLISECONDS)
+        page = await context.new_page()
+        await page.goto(site.link)
+        await page.get_by_label("Question or task").fill("fail, please")
+        await page.get_by_role("button", name="Start").press("Enter")
+        retry = page.get_by_role("button", name="Try again")
+        await retry.wait_for()
+        first = page.url
+        found: Any = await Axe().run(page)
+        assert [violation["id"] for violation in found.response["violations"]] == []
+        await retry.click()
+        await page.wait_for_url(lambda url: url != first)
+        await page.get_by_role("heading", name="fail, please").wait_for()
+
+
 async def answer_from_templates(route: Route) -> None:
     """Answer a request of the browser with a page of a report, a passage of it, or a file of the site."""
     path = urlsplit(route.request.url).path
