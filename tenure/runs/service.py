@@ -267,7 +267,7 @@ class Service(Session):
         return self._describe_start(handle.id, notes)
 
     async def label(self, run: str, label: RunLabel) -> RunLabel:
-        """Give a title and tags to a run, and return them."""
+        """Store the title and the tags of a run, and return them."""
         return await label_run(self, check_run(run), label)
 
     async def read_label(self, run: str) -> RunLabel:

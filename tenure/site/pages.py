@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tenure.algorithms.text.counts import format_count
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.report.layout.answer import compose_answer
@@ -22,7 +21,7 @@ from tenure.report.layout.report import compose_report, compose_summary
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import convert_markdown, make_environment
 from tenure.runs.errors import InvalidRequest, MissingRun, TenureError
-from tenure.runs.formatting import format_duration, truncate_line
+from tenure.runs.formatting import format_count, format_duration, truncate_line
 from tenure.runs.listing import MAX_LISTED
 from tenure.runs.memories import describe_status
 from tenure.runs.messages import (
@@ -219,7 +218,7 @@ async def _show_report(service: Service, request: Request) -> Response:
     except MissingRun:
         raise
     except TenureError:
-        return _redirect(get_run_path(run_id))  # which shows the text as it grows, or why there is none
+        return _redirect(get_run_path(run_id))  # which shows the text as it grows, or the reason of a failure
     label, conversation = await service.read_label(run_id), await service.read_conversation(run_id)
     return await asyncio.to_thread(render_report_page, run_id, result, label, conversation)
 

@@ -21,7 +21,7 @@ CHART_WITH_UNIT = mark_message("Chart of the table above, in {unit}")
 MAX_CATEGORIES = 12
 """Most groups of bars, and most years of a line: the labels of more cannot be read on a phone of 390 pixels."""
 MAX_SERIES = 4
-"""Most series: more colours are not told apart."""
+"""Most series: more colours are hard to distinguish."""
 MIN_VALUES = 3
 """Fewest figures: two are compared faster in the table."""
 
@@ -35,7 +35,7 @@ _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")  # 1500 to 2099
 _AMBIGUOUS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # "1.234" is a decimal in English, and thousands in German
 _AMBIGUOUS_ABROAD = re.compile(r"\d{1,3},\d{3}")  # "1,234" is thousands in English, and a decimal in German
 
-Cell = tuple[CitedClaim, ...]
+ClaimCell = tuple[CitedClaim, ...]
 
 
 def find_series(block: LayoutBlock) -> tuple[str, tuple[str, ...], tuple[ChartSeries, ...]] | None:
@@ -72,7 +72,7 @@ def list_years(categories: Sequence[str]) -> tuple[int, ...]:
     return tuple(map(int, categories)) if len(categories) >= MIN_VALUES and _are_years(categories) else ()
 
 
-def _parse_cell(cell: Cell) -> tuple[ChartValue, str] | None:
+def _parse_cell(cell: ClaimCell) -> tuple[ChartValue, str] | None:
     """Return the figure of a cell with its unit; None for another text, a doubtful figure and one without a source."""
     if len(cell) != 1 or not cell[0].sources or cell[0].claim.status not in ("supported", "unverified"):
         return None
@@ -94,7 +94,7 @@ def _get_unit(figure: tuple[ChartValue, str]) -> str:
     return figure[1]
 
 
-def _is_empty(cell: Cell) -> bool:
+def _is_empty(cell: ClaimCell) -> bool:
     return all(cited.claim.text == EMPTY_CELL for cited in cell)
 
 

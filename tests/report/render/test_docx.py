@@ -131,7 +131,10 @@ def test_contents_lead_to_the_parts() -> None:
     document = docx.Document(io.BytesIO(render_docx(result)))
     parts = [block.heading for block in compose_report(result).parts]
     body = document.element.body
-    links = [(link.get(qn("w:anchor")), "".join(text.text for text in link.iter(qn("w:t")))) for link in body.iter(qn("w:hyperlink"))]
+    links = [
+        (link.get(qn("w:anchor")), "".join(text.text for text in link.iter(qn("w:t"))))
+        for link in body.iter(qn("w:hyperlink"))
+    ]
     marks = {mark.get(qn("w:name")) for mark in body.iter(qn("w:bookmarkStart"))}
     numbers = [mark.get(qn("w:id")) for mark in body.iter(qn("w:bookmarkStart"))]
 
