@@ -149,7 +149,7 @@ def _hash(text: str) -> str:
 class _CleanTemplate(Template):
     """Template whose text has no characters that act on a terminal or hide words.
 
-    The whole text is cleaned in one pass: cleaning each value, and so the results of nested macros again and again, took
+    The whole text is cleaned in one pass: cleaning every value, also the results of nested macros, took
     two thirds of the time of a page.
     """
 
