@@ -13,7 +13,7 @@ from typing import Self
 import pyarrow as pa
 
 from tenure.contracts.knowledge.archive import RunDescription
-from tenure.knowledge.store.schema import RUNS, RUNS_SCHEMA
+from tenure.knowledge.store.schema import LABELS, LABELS_SCHEMA, RUNS, RUNS_SCHEMA
 from tenure.knowledge.store.store import Store, quote_list, quote_literal
 
 _DESCRIPTION = [name for name in RUNS_SCHEMA.names if name not in ("version", "archive")]
@@ -37,10 +37,8 @@ class ArchivedRuns:
     @classmethod
     def open(cls, uri: str) -> Self | None:
         """Return the archive of a knowledge base, or None if it has none; nothing is created."""
-        if "://" not in uri and not Path(uri).is_dir():
-            return None
-        store = Store(uri)
-        return cls(store) if RUNS in store.list_table_names() else None
+        store = open_store(uri)
+        return cls(store) if store and RUNS in store.list_table_names() else None
 
     def save_run(self, run: ArchivedRun) -> None:
         """Insert or replace a run."""
@@ -88,3 +86,25 @@ class ArchivedRuns:
         rows = self._store.read_rows(RUNS, _DESCRIPTION, where).to_pylist()
         runs = [RunDescription(**row) for row in rows]
         return sorted(runs, key=lambda run: (run.started_at, run.closed_at), reverse=True)
+
+
+def open_store(uri: str) -> Store | None:
+    """Return the knowledge base at a URI, or None if there is none; nothing is created."""
+    return Store(uri) if "://" in uri or Path(uri).is_dir() else None
+
+
+def read_labels(store: Store) -> dict[str, bytes]:
+    """Return the titles and tags that people gave to runs, as encoded payloads by run id."""
+    rows = store.read_rows(LABELS, LABELS_SCHEMA.names).to_pylist() if LABELS in store.list_table_names() else []
+    return {row["run"]: row["label"] for row in rows}
+
+
+def save_label(store: Store, run: str, label: bytes) -> None:
+    """Insert or replace the title and the tags of a run."""
+    store.upsert(LABELS, pa.Table.from_pylist([{"run": run, "label": label}], schema=LABELS_SCHEMA), "run")
+
+
+def delete_label(store: Store, run: str) -> None:
+    """Delete the title and the tags of a run."""
+    if LABELS in store.list_table_names():
+        store.delete_rows(LABELS, f"run = {quote_literal(run)}")

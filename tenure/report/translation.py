@@ -34,6 +34,11 @@ def use_language(language: str) -> Iterator[str]:
         _language.reset(token)
 
 
+def get_language() -> str:
+    """Return the language of the report."""
+    return _language.get()
+
+
 def mark_message(message: str) -> str:
     """Return a message unchanged; it is translated where it is shown."""
     return message

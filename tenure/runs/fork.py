@@ -1,4 +1,4 @@
-"""Start a new run from an earlier cycle of a run, or from an answer of the model in a repository.
+"""Start a new run from an earlier cycle of a run, from an answer of the model in a repository, or from its request.
 
 A cycle is in the history of its run, so that no worker is needed. The work after an answer is computed by a worker.
 """
@@ -22,7 +22,7 @@ from tenure.contracts.research.spiral import ResearchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.runs.errors import InvalidRequest, TenureError
-from tenure.runs.messages import ForkBody
+from tenure.runs.messages import ForkBody, RepeatBody
 from tenure.runs.run_ids import check_run, make_fork_id
 from tenure.runs.session.connection import (
     QUERY_TIMEOUT,
@@ -33,7 +33,15 @@ from tenure.runs.session.connection import (
     register_search_attributes,
 )
 from tenure.runs.session.run_records import RunRecord, open_run
-from tenure.runs.start import PlannedRun, build_priority, find_reservation_price, refuse_archived_id, start_workflow
+from tenure.runs.start import (
+    PlannedRun,
+    build_priority,
+    find_reservation_price,
+    launch_run,
+    make_id,
+    refuse_archived_id,
+    start_workflow,
+)
 from tenure.settings.models import ChatModelSettings
 
 
@@ -50,7 +58,8 @@ async def launch_fork(
     await register_search_attributes(session)
     record = await open_run(session, origin_id)
     request = await record.read_run_request()
-    bounded = _build_request(request, body, session.settings)
+    # Its documents are not read again.
+    bounded = request.model_copy(update={"ingest": (), "limits": _change_limits(request, body, session.settings)})
     forked: RunRequest
     if request.repository:
         number, forked = await _fork_work(session, record, bounded, body)
@@ -121,13 +130,31 @@ async def read_work(session: Session, record: RunRecord, answer: int, attempt: i
     return found.request
 
 
-def _build_request(request: RunRequest, body: ForkBody, settings: ChatModelSettings) -> RunRequest:
-    """Return the request of the fork: that of its origin with its own limits; documents are not read again."""
+async def repeat_run(
+    session: Session, origin_id: str, body: RepeatBody
+) -> tuple[WorkflowHandle[object, Result], tuple[str, ...]]:
+    """Ask the question of a run again in a new run, with changes, and return it with notes; documents are read again.
+
+    Raises:
+        InvalidRequest: the id belongs to another kind of workflow, or a document is no longer there.
+    """
+    record = await open_run(session, origin_id)
+    request = await record.read_run_request()
+    question = body.question or request.question
+    changed = request.model_copy(
+        update={"question": question, "limits": _change_limits(request, body, session.settings)}
+    )
+    chosen = make_id(question, request.mode, session.settings)
+    return await launch_run(session, PlannedRun(chosen, False, changed, build_priority(body, record.priority), ()))
+
+
+def _change_limits(request: RunRequest, body: ForkBody | RepeatBody, settings: ChatModelSettings) -> RunLimits:
+    """Return the limits of an earlier run with those of a new one in their place."""
     values = {name: getattr(body, name) for name in body.model_fields_set if name in RunLimits.model_fields}
     if "max_cost_usd" in values:
         values["highest_price"] = find_reservation_price(settings, limited=True)
     limits: RunLimits = request.limits.model_copy(update=values)
-    return request.model_copy(update={"ingest": (), "limits": limits})
+    return limits
 
 
 def _list_feedback(body: ForkBody) -> list[Feedback]:

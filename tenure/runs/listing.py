@@ -10,8 +10,9 @@ from temporalio.common import SearchAttributeKey
 from temporalio.converter import DataConverter
 
 from tenure.contracts.knowledge.archive import RunDescription
+from tenure.runs.archives import read_labels
 from tenure.runs.errors import TenureError, Unreachable
-from tenure.runs.messages import RunFilter, RunList, RunRow
+from tenure.runs.messages import RunFilter, RunLabel, RunList, RunRow
 from tenure.runs.session.connection import (
     AGENT_WORKFLOW,
     Session,
@@ -19,12 +20,12 @@ from tenure.runs.session.connection import (
     register_search_attributes,
 )
 from tenure.runs.session.run_records import read_archive
-from tenure.settings.home import HomeSettings
+from tenure.settings.home import ConnectionSettings, HomeSettings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.search_attributes import MODE, OWNER, PHASE, STATUS
 
-MAX_LISTED = 200
+MAX_LISTED = 1_000
 """Maximum number of runs that a search for words looks at."""
 
 _ENDED_BADLY = {
@@ -46,11 +47,24 @@ async def list_runs(session: Session, chosen: RunFilter) -> RunList:
         Unreachable: the server does not answer, and no run is archived.
     """
     words = chosen.words.casefold().split()
-    if not words:
-        return await _collect(session, chosen)
-    listed = await _collect(session, chosen.model_copy(update={"limit": MAX_LISTED}))
-    rows = [row for row in listed.runs if all(word in f"{row.id} {row.question}".casefold() for word in words)]
-    return RunList(runs=tuple(rows[: chosen.limit]), notes=listed.notes)
+    wanted = chosen.model_copy(update={"limit": MAX_LISTED}) if words else chosen
+    listed, (labels, notes) = await asyncio.gather(_collect(session, wanted), _read_labels(session.settings))
+    rows = [row.model_copy(update={"label": labels.get(row.id, row.label)}) for row in listed.runs]
+    rows = [row for row in rows if all(word in _list_words(row) for word in words)]
+    return RunList(runs=tuple(rows[: chosen.limit]), notes=(*listed.notes, *notes))
+
+
+async def _read_labels(settings: ConnectionSettings) -> tuple[dict[str, RunLabel], tuple[str, ...]]:
+    """Return the titles and tags of runs, and a note if they cannot be read."""
+    try:
+        return await read_labels(settings), ()
+    except TenureError as error:
+        return {}, (str(error),)
+
+
+def _list_words(row: RunRow) -> str:
+    """Return the words by which a run is found: "#physics" finds the tag alone."""
+    return " ".join((row.id, row.question, row.label.title, *(f"#{tag}" for tag in row.label.tags))).casefold()
 
 
 async def _collect(session: Session, chosen: RunFilter) -> RunList:

@@ -12,6 +12,7 @@ from tenure.contracts.coding.repositories import ChangeSoFar
 from tenure.contracts.evidence.corpora import CorpusDocument, CorpusStats, IngestProgress, IngestReport, StoredPassage
 from tenure.contracts.knowledge.memory import MAX_FACT_CHARS, MAX_MEMORY_CHARS
 from tenure.contracts.result.ask import AskReply, Exchange
+from tenure.contracts.run.limits import StartLimits
 from tenure.contracts.run.run import Question, RunProgress
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.options import (
@@ -28,6 +29,7 @@ from tenure.runs.options import (
     SecretOptions,
     TableOptions,
     Text,
+    TurnOptions,
 )
 
 R = TypeVar("R", bound=BaseModel)
@@ -123,6 +125,26 @@ class StartReply(Contract):
     """Notes for the person, such as files that were left out."""
 
 
+Tag = Annotated[str, StringConstraints(pattern=r"^[^\s,#][^\s,]{0,39}$")]
+"""Word of at most 40 characters, such as "physics"; the list writes it as "#physics"."""
+
+
+class RunLabel(OperationRequest):
+    """Title and tags that a person gives to a run."""
+
+    title: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] = ""
+    """Title; empty for the question."""
+    tags: Annotated[tuple[Tag, ...], Field(max_length=10)] = ()
+    """Words by which the list is searched."""
+
+
+class DeletedRun(Contract):
+    """A run that was deleted."""
+
+    workflows: tuple[str, ...]
+    """Ids of its workflows."""
+
+
 class RunRow(Contract):
     """A run in a list."""
 
@@ -139,13 +161,15 @@ class RunRow(Contract):
     """Whether only the archive has it."""
     question: str
     """Question; empty if it is encrypted for another owner."""
+    label: RunLabel = RunLabel()
+    """Title and tags that a person gave to it."""
 
 
 class RunFilter(OperationRequest):
     """Choice among runs."""
 
     words: str = ""
-    """Words of their ids and questions."""
+    """Words of their ids, questions, titles and tags."""
     status: ListedStatus | Literal[""] = ""
     """Their status; empty for any."""
     owner: str = ""
@@ -263,6 +287,13 @@ class RunConversation(Contract):
 
 class ForkBody(ForkOptions, OperationRequest):
     """A new run from an earlier cycle or answer of a run."""
+
+
+class RepeatBody(TurnOptions, StartLimits, OperationRequest):
+    """A run that is asked again; conditions that are not given are those of that run."""
+
+    question: Question | None = None
+    """Question or task; null for that of the run."""
 
 
 class IngestBody(SecretOptions, OperationRequest):

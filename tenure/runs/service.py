@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
@@ -22,6 +23,7 @@ from tenure.contracts.run.control import RunCommand
 from tenure.local_models.errors import LocalModelError
 from tenure.prices import PricesError
 from tenure.report.diff.comparison import compare_results
+from tenure.runs.archives import delete_run, label_run, read_labels
 from tenure.runs.ask import make_thread_id, read_thread, start_answer
 from tenure.runs.corpora import (
     ask_corpora,
@@ -37,13 +39,14 @@ from tenure.runs.corpora import (
     watch_corpus,
 )
 from tenure.runs.errors import InvalidRequest, TenureError, Unreachable, add_field
-from tenure.runs.fork import launch_fork
+from tenure.runs.fork import launch_fork, repeat_run
 from tenure.runs.listing import list_runs
 from tenure.runs.memories import forget_memories, list_memories, search_memories, write_memory
 from tenure.runs.messages import (
     AskBody,
     CorpusDetails,
     CorpusList,
+    DeletedRun,
     DocumentFilter,
     DropReply,
     ForgetBody,
@@ -52,9 +55,11 @@ from tenure.runs.messages import (
     MemoryFilter,
     PassageList,
     RememberBody,
+    RepeatBody,
     RunConversation,
     RunDetails,
     RunFilter,
+    RunLabel,
     RunList,
     RunningIngestion,
     RunPair,
@@ -67,6 +72,7 @@ from tenure.runs.messages import (
 )
 from tenure.runs.paths import list_opened_paths, plan_ingestion, require_absolute
 from tenure.runs.programs.repository import is_server_url
+from tenure.runs.programs.write_back import check_accepted, write_files
 from tenure.runs.reading import read_finished, read_state, read_trace, render_content
 from tenure.runs.run_ids import check_corpus, check_run
 from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, Session, explain_refusals
@@ -197,6 +203,16 @@ class Service(Session):
             raise InvalidRequest(f"run {run} has changed no files, so it has no patch")
         return result.patch
 
+    async def apply(self, run: str) -> tuple[Path, ...]:
+        """Write the accepted changes of a finished run to where its files are, and return the changed paths.
+
+        Raises:
+            TenureError: its tests fail, or a file is not as the run has read it; none is changed.
+        """
+        result = await self.read_result(run)
+        check_accepted(result)
+        return await asyncio.to_thread(write_files, result)
+
     async def render_report(
         self, run: str, kind: ReportFormat, style: CitationStyle, proofs: ReportProofs = "full"
     ) -> bytes:
@@ -268,6 +284,23 @@ class Service(Session):
         """Start a new run from a cycle or an answer of a run."""
         handle, notes = await launch_fork(self, check_run(run), body)
         return self._describe_start(handle.id, notes)
+
+    async def repeat(self, run: str, body: RepeatBody) -> StartReply:
+        """Ask the question of a run again in a new run, with changes."""
+        handle, notes = await repeat_run(self, check_run(run), body)
+        return self._describe_start(handle.id, notes)
+
+    async def label(self, run: str, label: RunLabel) -> RunLabel:
+        """Store the title and the tags of a run, and return them."""
+        return await label_run(self, check_run(run), label)
+
+    async def read_label(self, run: str) -> RunLabel:
+        """Return the title and the tags of a run."""
+        return (await read_labels(self.settings)).get(check_run(run), RunLabel())
+
+    async def delete(self, run: str) -> DeletedRun:
+        """Delete a finished run and the follow-up questions to it."""
+        return DeletedRun(workflows=tuple(await delete_run(self, check_run(run))))
 
     async def compare(self, runs: RunPair) -> RunDiff:
         """Compare the reports of two finished runs."""

@@ -204,7 +204,10 @@ OPERATIONS = (
     ApiOperation(
         "POST", f"{_RUN}/forks", "fork_run", "Start a new run from a cycle or an answer of a run.", Service.fork
     ),
+    ApiOperation("POST", f"{_RUN}/again", "repeat_run", "Ask the question of a run again.", Service.repeat),
+    ApiOperation("PUT", f"{_RUN}/label", "label_run", "Give a title and tags to a run.", Service.label),
     ApiOperation("GET", _RUN, "describe_run", "Return the present state of a run.", Service.describe),
+    ApiOperation("DELETE", _RUN, "delete_run", "Delete a finished run.", Service.delete),
     ApiOperation("GET", "/diff", "compare_runs", "Compare the reports of two runs.", Service.compare),
     ApiOperation("GET", "/corpora", "list_corpora", "List corpora and running ingestions.", Service.list_corpora),
     ApiOperation("POST", "/corpora", "ingest_documents", "Start reading documents into a corpus.", Service.ingest),

@@ -16,14 +16,16 @@ from starlette.routing import Route
 
 from tenure.algorithms.text.counts import format_count
 from tenure.contracts.choices import MemoryKind, ReportLength, WritableKind
+from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.report.layout.answer import compose_answer
 from tenure.report.layout.report import compose_report, compose_summary
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import convert_markdown, make_environment
-from tenure.runs.errors import InvalidRequest, MissingCorpus, TenureError, Unreachable, add_field
+from tenure.runs.errors import InvalidRequest, MissingCorpus, MissingRun, TenureError, Unreachable, add_field
 from tenure.runs.formatting import format_duration, truncate_line
+from tenure.runs.listing import MAX_LISTED
 from tenure.runs.memories import describe_status
 from tenure.runs.messages import (
     AskBody,
@@ -33,8 +35,12 @@ from tenure.runs.messages import (
     IngestBody,
     MemoryFilter,
     RememberBody,
+    RepeatBody,
+    RunConversation,
     RunFilter,
+    RunLabel,
     RunPair,
+    RunRow,
     SearchBody,
     SourceRange,
     StartRequest,
@@ -46,13 +52,14 @@ from tenure.runs.session.progress_lines import describe_ingestion, describe_phas
 from tenure.runs.start import describe_effort_cost, find_reservation_price
 from tenure.runs.uploads import MAX_FILE_BYTES, MAX_UPLOAD_BYTES, MAX_UPLOAD_FILES, find_upload
 from tenure.site.api import STATUSES, get_status, make_file_name
-from tenure.site.findings import list_findings
+from tenure.site.findings import list_findings, list_sources
 from tenure.site.forms import MAX_UPLOAD_BODY_BYTES, Form, ReceivedForm, read_form, receive_form
 
 FOLDER = Path(__file__).parent
 STATIC = {
     "site.css": (FOLDER / "static" / "site.css", "text/css"),
     "site.js": (FOLDER / "static" / "site.js", "text/javascript"),
+    "sort.js": (REPORT_TEMPLATES / "sort.js", "text/javascript"),
     "report.css": (REPORT_TEMPLATES / "report.css", "text/css"),
 }
 """Files that pages load, by name; nothing else of the machine is served."""
@@ -60,7 +67,7 @@ STATIC = {
 _PATHS = {
     **{"start.html.jinja": "/", "corpora.html.jinja": "/corpora", "corpus.html.jinja": "/corpora"},
     **{"memories.html.jinja": "/memories", "diff.html.jinja": "/diff", "run.html.jinja": ""},
-    **{"report_page.html.jinja": "/report", "questions.html.jinja": "/questions", "fork.html.jinja": "/fork"},
+    **{"report_page.html.jinja": "/report", "fork.html.jinja": "/fork"},
 }
 """Path of the page of a template, for those of a run below its own; the tabs mark it."""
 
@@ -84,6 +91,15 @@ _SHOWN_FIELDS: Final = frozenset(
     "max_seconds repo test domains text kind".split()
 )
 """Fields at which forms show a fault."""
+
+FORMATS = (
+    ("html", "web page (one file)"),
+    *(("pdf", "PDF"), ("docx", "Word"), ("md", "Markdown"), ("json", "JSON"), ("bibtex", "BibTeX"), ("csl", "CSL")),
+)
+"""Formats in which a report is saved, with their names."""
+
+LISTED_RUNS = 50
+"""Runs that the list shows at first, and more at each request for more."""
 
 _YEAR = 365 * 24 * 3600
 
@@ -113,11 +129,14 @@ def build_routes(service: Service) -> list[Route]:
         route("/runs/{run:path}/steer", _steer_run, "POST"),
         route("/runs/{run:path}/report", _show_report),
         route("/runs/{run:path}/sources/{number:int}", _show_source),
-        route("/runs/{run:path}/questions", partial(_show_conversation, template="questions.html.jinja")),
         route("/runs/{run:path}/questions", _ask_question, "POST"),
         route("/runs/{run:path}/conversation", _show_conversation),
         route("/runs/{run:path}/fork", _show_fork),
         route("/runs/{run:path}/fork", _fork_run, "POST"),
+        route("/runs/{run:path}/again", _repeat_run, "POST"),
+        route("/runs/{run:path}/apply", _apply_change, "POST"),
+        route("/runs/{run:path}/label", _label_run, "POST"),
+        route("/runs/{run:path}/delete", _delete_run, "POST"),
         route("/runs/{run:path}", _show_run),
         route("/diff", _show_diff),
         route("/choices", _show_choices),
@@ -145,9 +164,12 @@ async def _show_start(
 ) -> Response:
     values = _FormValues(form if form is not None else _join_query(request))
     words, status = request.query_params.get("q", ""), request.query_params.get("status", "")
-    runs = None  # a form that is shown again needs no server
+    runs, more = None, 0  # a form that is shown again needs no server
     if fault is None:
-        runs = (await service.list_runs(validate_request(RunFilter, {"words": words, "status": status}))).runs
+        sought = {"words": words, "status": status, "limit": request.query_params.get("limit") or LISTED_RUNS}
+        filter = validate_request(RunFilter, sought)
+        runs = (await service.list_runs(filter)).runs
+        more = min(filter.limit + LISTED_RUNS, MAX_LISTED) if filter.limit == len(runs) < MAX_LISTED else 0
     chosen = [("corpora", name) for name in _split_lines(values["corpora"])]
     return _render(
         "start.html.jinja",
@@ -155,13 +177,14 @@ async def _show_start(
         **_describe_form(values, fault),
         **_list_options(service),
         templates=TEMPLATES,
-        is_open=fault is not None or len(values.keys() - {"question", "corpora", "q", "status"}) > 0,
+        is_open=fault is not None or len(values.keys() - {"question", "corpora", "q", "status", "limit"}) > 0,
         corpora=[(name, "") for _, name in chosen],
         chosen=[name for _, name in chosen],
         chosen_query=urlencode(chosen),
         folders=(),
         problem="",
         runs=runs,
+        more=more,
         words=words,
         status=status,
         statuses=STATUSES,
@@ -250,14 +273,21 @@ async def _store_upload(received: ReceivedForm) -> str:
 
 
 async def _show_run(service: Service, request: Request, template: str = "run.html.jinja") -> Response:
-    details = await service.describe(request.path_params["run"])
+    run_id = request.path_params["run"]
+    details = await service.describe(run_id)
+    is_page = template == "run.html.jinja"
+    label = await service.read_label(run_id) if is_page else RunLabel()
     progress, path = details.progress, get_run_path(details.id)
     result = await service.read_result(details.id) if details.is_completed else None
     return _render(
         template,
         run_id=details.id,
         details=details,
+        label=label,
+        heading=label.title or details.question,
+        conversation=await service.read_conversation(run_id) if is_page else None,
         summary=await asyncio.to_thread(compose_summary, result, Path.cwd()) if result else None,
+        has_patch=bool(result and result.patch),
         documents=f"{path}/sources",
         references=f"{path}/report",
         progress=progress,
@@ -289,21 +319,41 @@ async def _steer_run(service: Service, request: Request) -> Response:
         bounds = {field: form[field] for field in BudgetBounds.model_fields if form.get(field, "").strip()}
         values["budget"] = validate_request(BudgetBounds, bounds)
     reply = await service.steer(run_id, validate_request(RunCommand, values))
-    return _redirect(f"{get_run_path(run_id)}?{urlencode({'effect': truncate_line(reply.effect, 300)})}")
+    return _show_effect(run_id, reply.effect)
+
+
+def _show_effect(run_id: str, effect: str) -> Response:
+    """Lead to the page of a run with a sentence on what was done."""
+    return _redirect(f"{get_run_path(run_id)}?{urlencode({'effect': truncate_line(effect, 300)})}")
 
 
 async def _show_report(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
-    result = await service.read_result(run_id)
-    report = await asyncio.to_thread(compose_report, result, Path.cwd())
-    documents = f"{get_run_path(run_id)}/sources"
+    try:
+        result = await service.read_result(run_id)
+    except MissingRun:
+        raise
+    except TenureError:
+        return _redirect(get_run_path(run_id))  # which shows the text as it grows, or the reason of a failure
+    label, conversation = await service.read_label(run_id), await service.read_conversation(run_id)
+    return await asyncio.to_thread(render_report_page, run_id, result, label, conversation)
+
+
+def render_report_page(run_id: str, result: Result, label: RunLabel, conversation: RunConversation) -> Response:
+    """Return the page of a report with its sources and the conversation about it."""
     return _render(
         "report_page.html.jinja",
-        report=report,
-        documents=documents,
+        report=compose_report(result, Path.cwd()),
+        documents=f"{get_run_path(run_id)}/sources",
+        deeper=f"{get_run_path(run_id)}/fork",
+        formats=FORMATS,
         run_id=run_id,
         question=result.question,
         has_patch=bool(result.patch),
+        is_ended=True,
+        label=label,
+        sources=list_sources(result),
+        conversation=conversation,
     )
 
 
@@ -314,22 +364,31 @@ async def _show_source(service: Service, request: Request) -> Response:
     return _render("source.html.jinja", run_id=run_id, passage=passage)
 
 
-async def _show_conversation(service: Service, request: Request, template: str = "conversation.html.jinja") -> Response:
+async def _show_conversation(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
-    return _render(template, run_id=run_id, conversation=await service.read_conversation(run_id))
+    return _render(
+        "conversation.html.jinja",
+        run_id=run_id,
+        documents=f"{get_run_path(run_id)}/sources",
+        conversation=await service.read_conversation(run_id),
+    )
 
 
 async def _ask_question(service: Service, request: Request) -> Response:
     run_id, form = request.path_params["run"], await read_form(request)
+    page = form.pop("page", "")
     values = _drop_empty(form) | {name: form.get(name) == "on" for name in ("new", "search_again")}
     await service.ask(run_id, validate_request(AskBody, values))
-    return _redirect(f"{get_run_path(run_id)}/questions")
+    path = get_run_path(run_id)
+    return _redirect(f"{page if page == f'{path}/report' else path}#conversation")
 
 
 async def _show_fork(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
     trace = await service.read_trace(run_id)
-    return _render("fork.html.jinja", run_id=run_id, trace=trace)
+    section = truncate_line(request.query_params.get("section", ""), 300)
+    question = (await service.describe(run_id)).question
+    return _render("fork.html.jinja", run_id=run_id, trace=trace, question=question, section=section)
 
 
 async def _fork_run(service: Service, request: Request) -> Response:
@@ -338,10 +397,36 @@ async def _fork_run(service: Service, request: Request) -> Response:
     return _redirect(get_run_path(started.id))
 
 
+async def _repeat_run(service: Service, request: Request) -> Response:
+    form = _drop_empty(await read_form(request))
+    return _redirect(
+        get_run_path((await service.repeat(request.path_params["run"], validate_request(RepeatBody, form))).id)
+    )
+
+
+async def _apply_change(service: Service, request: Request) -> Response:
+    run_id = request.path_params["run"]
+    names = ", ".join(map(str, await service.apply(run_id)))
+    return _show_effect(run_id, f"Written: {names}" if names else "The files are as the change has them already.")
+
+
+async def _label_run(service: Service, request: Request) -> Response:
+    run_id, form = request.path_params["run"], await read_form(request)
+    label = {"title": form.get("title", ""), "tags": [tag.lstrip("#") for tag in form.get("tags", "").split()]}
+    await service.label(run_id, validate_request(RunLabel, label))
+    return _redirect(get_run_path(run_id))
+
+
+async def _delete_run(service: Service, request: Request) -> Response:
+    await service.delete(request.path_params["run"])
+    return _redirect("/")
+
+
 async def _show_diff(service: Service, request: Request) -> Response:
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
     difference = await service.compare(RunPair(a=a, b=b)) if a and b else None
-    return _render("diff.html.jinja", a=a, b=b, diff=difference, runs=(await service.list_runs(RunFilter())).runs)
+    runs = (await service.list_runs(RunFilter(limit=100))).runs
+    return _render("diff.html.jinja", a=a, b=b, diff=difference, runs=runs)
 
 
 async def _show_corpora(
@@ -576,9 +661,13 @@ def _environment() -> Environment:
     environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path, "corpus_path": get_corpus_path}
     environment.globals |= {"file_name": make_file_name}
     environment.filters |= {"answer": compose_answer, "draft": convert_markdown, "ingestion": describe_ingestion}
+    environment.filters |= {"count": format_count, "title": _get_title}
     environment.filters |= {"duration": format_duration, "line": truncate_line, "memory_note": describe_status}
-    environment.filters |= {"number": format_count}
     return environment
+
+
+def _get_title(run: RunRow) -> str:
+    return run.label.title or run.question or run.id
 
 
 @cache

@@ -10,6 +10,8 @@ from http import HTTPStatus
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -67,6 +69,7 @@ def build_app(server: ServerTarget, port: int) -> AccessGate:
             *api.build_routes(service),
             *pages.build_routes(service),
         ],
+        middleware=[Middleware(GZipMiddleware, compresslevel=6)],
         exception_handlers={HTTPException: _explain_refusal},
         max_body_size=MAX_BODY_BYTES,
     )

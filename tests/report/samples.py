@@ -1,7 +1,7 @@
 """A small report draft over two stored sources, as a run would hand it to `assemble`."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -279,3 +279,19 @@ def programmed(text: str = "def double(n):\n    return 2 * n\n") -> Result:
         "attempts": attempts,
     }
     return assemble_result(report(abstract=Draft(), sections=()), {}).model_copy(update=shown)
+
+
+YEARS = ("2019", "2020", "2023")
+
+
+def tabled(
+    cell: Callable[[str, str], str], rows: Sequence[str], columns: Sequence[str], status: ClaimStatus = "supported"
+) -> Result:
+    """Return the result document of a report with one table, whose cells a function writes."""
+    cells = tuple(
+        RISES.model_copy(update={"text": cell(row, column), "label": row, "column": column, "status": status})
+        for row in rows
+        for column in columns
+    )
+    draft = Draft(blocks=(Block(kind="table", claims=cells),))
+    return assemble_result(report(sections=(SectionDraft(topic="Figures", draft=draft, coverage=0.8),)), SOURCES)

@@ -16,7 +16,7 @@ from playwright.async_api import Browser, Locator, Page, async_playwright
 from tenure.contracts.result.result import Result
 from tenure.report.render.html import render_html
 from tenure.report.trace.html import render_trace_page
-from tests.report.samples import full, programmed, varied
+from tests.report.samples import full, programmed, tabled, varied
 from tests.report.traces import EXAMPLE
 from tests.support.chromium import CHROMIUM, needs_chromium
 from tests.support.tiers import slow
@@ -156,6 +156,35 @@ async def test_a_wide_table_scrolls_in_its_own_box(browser: Browser, written: Wr
         await page.close()
 
     assert widths[0] > 0 and widths[1] == 0
+
+
+async def test_a_table_is_sorted_by_its_columns(browser: Browser, written: Written) -> None:
+    """By keyboard a column is sorted up, down and back, by its numbers, and the policy of the page lets it."""
+    sizes = {"Rye": "9.5", "Wheat": "1,200", "Oats": "12"}
+    context = await browser.new_context(bypass_csp=True)
+    page = await context.new_page()
+    await page.goto(written(render_html(tabled(lambda row, column: f"{sizes[row]} km", tuple(sizes), ("a", "b")))))
+    found: Any = await Axe().run(page)
+    await context.close()
+    page = await browser.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    await page.goto(written(render_html(tabled(lambda row, column: f"{sizes[row]} km", tuple(sizes), ("a", "b")))))
+    button, head = page.get_by_role("button", name="a", exact=True), page.get_by_role("columnheader", name="a")
+    orders = []
+    for _ in range(3):
+        await button.press("Enter")
+        names = await page.locator(".matrix tbody th").all_inner_texts()
+        orders.append((await head.get_attribute("aria-sort"), names))
+
+    assert [violation["id"] for violation in found.response["violations"]] == []
+    assert orders == [
+        ("ascending", ["Rye", "Oats", "Wheat"]),
+        ("descending", ["Wheat", "Oats", "Rye"]),
+        ("none", ["Rye", "Wheat", "Oats"]),
+    ]
+    assert complaints == []
+    await page.close()
 
 
 async def test_a_fold_opens_by_click(browser: Browser, written: Written) -> None:

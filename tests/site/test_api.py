@@ -110,6 +110,42 @@ async def test_runs_are_listed_asked_and_compared(site: Site) -> None:
 
 
 @slow
+async def test_a_run_is_named_found_repeated_and_deleted(site: Site) -> None:
+    """A run is found by its title and its tags, asked again with changes, and is gone after its deletion."""
+    headers = {"origin": site.origin}
+    async with site.client() as client:
+        await client.post("/api/v1/runs", json={"question": "What is named?", "id": "site-named", "max_sections": 3})
+        await read_events(client, "site-named")
+        label = {"title": "On <names>", "tags": ["letters"]}
+        named = (await client.put("/api/v1/runs/site-named/label", json=label)).json()
+        wrong = await client.put("/api/v1/runs/site-named/label", json={"tags": ["two words"]})
+        absent = await client.put("/api/v1/runs/none/label", json=label)
+        found = [
+            (await client.get("/api/v1/runs", params={"words": words})).json()["runs"]
+            for words in ("#letters <names>", "#lett", "#names")
+        ]
+        page = (await client.get("/", params={"q": "#letters"})).text
+        form = {"title": "", "tags": "#letters more"}
+        saved = await client.post("/runs/site-named/label", data=form, headers=headers)
+        again = await client.post("/api/v1/runs/site-named/again", json={"question": "What else?", "effort": "simple"})
+        copied = again.json()["id"]
+        await read_events(client, copied)
+        result = (await client.get(f"/api/v1/runs/{copied}/report")).json()
+        renamed = (await client.get("/api/v1/runs", params={"words": "site-named"})).json()["runs"]
+        gone = await client.delete("/api/v1/runs/site-named")
+        after = [await client.get(path) for path in ("/api/v1/runs/site-named", "/runs/site-named/report")]
+        left = (await client.get("/api/v1/runs", params={"words": "#letters"})).json()["runs"]
+
+    assert (named, wrong.status_code, absent.status_code) == (label, 422, 404)
+    assert [[run["id"] for run in runs] for runs in found] == [["site-named"], ["site-named"], []]
+    assert "On &lt;names&gt;" in page and 'href="/?q=%23letters"' in page
+    assert (saved.status_code, renamed[0]["label"]) == (303, {"title": "", "tags": ["letters", "more"]})
+    assert (result["question"], "sections: 3" in result["notes"]) == ("What else?", True)
+    assert gone.json() == {"workflows": ["site-named"]}
+    assert [answer.status_code for answer in after] == [404, 404] and left == []
+
+
+@slow
 async def test_wrong_requests_are_explained(site: Site) -> None:
     """Unknown runs are 404, and what does not fit is 422 with the field and the reason."""
     async with site.client() as client:
@@ -146,7 +182,7 @@ async def test_forms_start_and_steer_runs(site: Site) -> None:
         shown = await client.get(path)
         steered = await client.post(f"{path}/steer", data={"command": "finish"}, headers=headers)
         refused = await client.post(f"{path}/steer", data={"command": "explode"}, headers=headers)
-        pages = [await client.get(one) for one in ("/", "/corpora", "/memories", "/diff", f"{path}/questions")]
+        pages = [await client.get(one) for one in ("/", "/corpora", "/memories", "/diff", f"{path}/fork")]
 
     assert started.status_code == 303
     assert "<script>x" not in shown.text

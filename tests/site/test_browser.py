@@ -11,15 +11,17 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page, Route
 
-from tenure.contracts.base import SourceId
+from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.corpora import StoredPassage
-from tenure.report.layout.report import compose_report
+from tenure.contracts.result.ask import AskReply, Exchange
+from tenure.report.assemble import assemble_result
+from tenure.runs.messages import RunConversation, RunLabel
 from tenure.runs.service import Service
 from tenure.runs.session.run_records import open_run
 from tenure.runs.uploads import list_uploads
-from tenure.site.pages import STATIC, _render
+from tenure.site.pages import STATIC, _render, render_report_page
 from tenure.temporal.connection import connect
-from tests.report.samples import full, programmed
+from tests.report.samples import SOURCES, full, programmed, report
 from tests.site.conftest import Site
 from tests.site.paint import open_browser
 from tests.sources.pdfs import make_pdf
@@ -29,6 +31,18 @@ from tests.support.tiers import slow
 pytestmark = [needs_chromium, slow]
 
 PATIENT_MILLISECONDS = 60_000
+ANSWERED = assemble_result(report(), SOURCES)
+CONVERSATION = RunConversation(
+    exchanges=(Exchange(question="And neap tides?", standalone_question="", answer="They are weak."),) * 2,
+    latest=AskReply(
+        run=RunId("one"),
+        question="What pulls the sea?",
+        standalone_question="What pulls the sea?",
+        status="answered",
+        claims=ANSWERED.sections[0].claims,
+        sources=ANSWERED.sources,
+    ),
+)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
@@ -68,7 +82,6 @@ async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light"
         for url in (
             run,
             f"{run}/fork",
-            f"{run}/questions",
             f"{site.origin}/?q=wait",
             *(site.origin + path for path in ("/corpora", "/memories", "/diff")),
         ):
@@ -128,6 +141,74 @@ async def test_a_plan_is_changed_and_approved_where_it_is_asked(site: Site) -> N
 
     assert '"outline"' in result["notes"][2] and "Another topic" in result["notes"][2]
     assert '"approve"' in result["notes"][3]
+
+
+async def test_a_question_is_answered_beside_the_report(site: Site) -> None:
+    """Without leaving the report a question is asked and answered, by keyboard; the run is renamed and deleted."""
+    async with open_browser(1300) as context:
+        context.set_default_timeout(PATIENT_MILLISECONDS)
+        page = await context.new_page()
+
+        async def check() -> None:
+            found: Any = await Axe().run(page)
+            assert [violation["id"] for violation in found.response["violations"]] == []
+
+        await page.goto(site.link)
+        await page.get_by_label("Question or task").fill("What is beside?")
+        await page.get_by_role("button", name="Start").press("Enter")
+        await page.get_by_role("link", name="Read the whole report").click()
+        await page.evaluate("window.isSamePage = true")
+        field = page.get_by_label("Follow-up question")
+        await field.fill("And then?")
+        await page.get_by_role("button", name="Ask").press("Enter")
+        await page.get_by_role("heading", name="And then?").wait_for()
+        await page.locator('#conversation [data-state="answered"]').wait_for(state="attached")
+        assert await page.evaluate("window.isSamePage") and await field.input_value() == ""
+        await check()
+        await page.get_by_role("link", name="Go deeper here: Only topic").click()
+        assert "Go deeper into “Only topic”" in await page.get_by_label("Question or task").input_value()
+        await check()
+        await page.go_back()
+        await page.get_by_text("Title, tags, delete").click()
+        await page.get_by_label("Title, empty for the question").fill("Beside it")
+        await page.get_by_label("Tags, separated by spaces").fill("aside")
+        await page.get_by_role("button", name="Save", exact=True).press("Enter")
+        await page.get_by_role("heading", name="Beside it").wait_for()
+        await check()
+        await page.goto(f"{site.origin}/diff")
+        await page.get_by_label("First run").select_option(index=1)
+        assert "Beside it" in await page.get_by_label("First run").inner_text()
+        await page.goto(f"{site.origin}/?q=%23aside")
+        await page.get_by_role("link", name="Beside it").click()
+        await page.get_by_text("Title, tags, delete").click()
+        opener = page.get_by_role("button", name="Delete …")
+        await opener.press("Enter")
+        await page.get_by_role("dialog", name="Delete this run?").wait_for()
+        await check()
+        await page.keyboard.press("Escape")
+        assert await opener.evaluate("button => button === document.activeElement")
+        await opener.press("Enter")
+        await page.get_by_role("button", name="Delete the run").click()
+        await page.get_by_label("Question or task").wait_for()
+        assert not await page.get_by_role("link", name="Beside it").count()
+
+
+async def test_a_failed_run_is_tried_again(site: Site) -> None:
+    """The page of a run that failed offers to ask the same again."""
+    async with open_browser(390, "dark") as context:
+        context.set_default_timeout(PATIENT_MILLISECONDS)
+        page = await context.new_page()
+        await page.goto(site.link)
+        await page.get_by_label("Question or task").fill("fail, please")
+        await page.get_by_role("button", name="Start").press("Enter")
+        retry = page.get_by_role("button", name="Try again")
+        await retry.wait_for()
+        first = page.url
+        found: Any = await Axe().run(page)
+        assert [violation["id"] for violation in found.response["violations"]] == []
+        await retry.click()
+        await page.wait_for_url(lambda url: url != first)
+        await page.get_by_role("heading", name="fail, please").wait_for()
 
 
 async def check_page(page: Page, width: int) -> None:
@@ -227,8 +308,7 @@ async def answer_from_templates(route: Route) -> None:
     values: dict[str, Any] = {"run_id": "one"}
     if path.endswith("/report"):
         result = programmed() if "program" in path else full()
-        values |= {"documents": "/runs/one/sources", "question": "Why?", "has_patch": False}
-        page = _render("report_page.html.jinja", **values, report=compose_report(result))
+        page = render_report_page("one", result, RunLabel(title="Sea", tags=("tides",)), CONVERSATION)
     else:
         passage = StoredPassage(source=SourceId("a"), title="Tides", uri="/a.md", text="rises", before="long " * 3000)
         page = _render("source.html.jinja", **values, passage=passage)
@@ -268,7 +348,7 @@ async def test_code_is_copied_by_a_button() -> None:
         page = await context.new_page()
         await page.route("**/*", answer_from_templates)
         await page.goto("https://site.test/runs/program/report")
-        button = page.get_by_role("button", name="Copy").first
+        button = page.get_by_role("button", name="Copy", exact=True).first
         await button.click()
         await page.get_by_role("button", name="Copied").wait_for()
 

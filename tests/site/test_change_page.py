@@ -83,8 +83,17 @@ async def test_a_change_is_seen_approved_and_saved(
             await page.get_by_role("link", name="Read the whole report").click()
             await page.get_by_role("heading", name="Proof").wait_for()
             await check("change-report")
+            await page.goto(f"{site.origin}/runs/{name}")
+            await page.get_by_role("button", name="Apply the change").click()
+            await page.get_by_role("dialog", name="Apply the change?").wait_for()
+            await check("change-apply")
+            await page.get_by_role("button", name="Write the files").click()
+            await page.get_by_text("Written:").wait_for()
+            applied = (repository / "clock" / "durations.py").read_text()
+            run_git(repository, "reset", "--hard", "HEAD")
+            await page.get_by_role("link", name="Read the whole report").click()
             async with page.expect_download() as started:
-                await page.get_by_text("Save as").click()
+                await page.get_by_text("Save and share").click()
                 await page.get_by_role("link", name="patch", exact=True).click()
             await (await started.value).save_as(tmp_path / "change.patch")
             result = await asyncio.wait_for(handle.result(), 60)
@@ -97,5 +106,6 @@ async def test_a_change_is_seen_approved_and_saved(
             await server.client.get_workflow_handle(fork).terminate()
 
     assert fork != name and "Pad the hours as well." in str(model.requests[-1].json)
+    assert "minutes % 60:02" in applied
     assert (tmp_path / "change.patch").read_text() == result.patch
     run_git(repository, "apply", str(tmp_path / "change.patch"))

@@ -40,6 +40,7 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
         "usage": "",
         "temporal": "",
         "summary": None,
+        "has_patch": False,
     }
     page = bytes(_render("live.html.jinja", **values).body)
 
@@ -74,8 +75,8 @@ def test_an_answer_is_shown_as_a_report_is() -> None:
     conversation = RunConversation(exchanges=(), latest=reply)
     page = bytes(_render("conversation.html.jinja", run_id="one", conversation=conversation).body).decode()
 
-    assert 'popovertarget="cite-1"' in page and "<mark>The sea rises twice a day.</mark>" in page
-    assert '<a href="#source-2">' in page and 'id="source-2">[2]</span> <em>On tides</em>' in page
+    assert 'popovertarget="answer-cite-1"' in page and "<mark>The sea rises twice a day.</mark>" in page
+    assert '<a href="#answer-source-2">' in page and 'id="answer-source-2">[2]</span> <em>On tides</em>' in page
     assert "<b>Why" not in page
 
 
@@ -91,7 +92,7 @@ def test_a_question_that_only_a_change_could_answer_gets_no_advice_to_search() -
     assert [b"or search again" in page for page in pages] == [True, False]
     assert b"use the words of its report or its files" in pages[1]
     forms = [
-        bytes(_render("questions.html.jinja", run_id="one", conversation=RunConversation(has_documents=has)).body)
+        bytes(_render("chat.html.jinja", run_id="one", conversation=RunConversation(has_documents=has)).body)
         for has in (True, False)
     ]
     assert [b'name="search_again"' in form for form in forms] == [True, False]

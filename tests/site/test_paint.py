@@ -26,7 +26,7 @@ async def test_every_page_is_light(site: Site) -> None:
     """A first visit with an empty cache transfers less than 150 kB, and the page paints something."""
     async with site.client() as client:
         await finish_run(client, "light-1")
-    paths = ("/", "/runs/light-1", "/runs/light-1/report", "/runs/light-1/questions", "/corpora", "/memories", "/diff")
+    paths = ("/", "/runs/light-1", "/runs/light-1/report", "/runs/light-1/fork", "/corpora", "/memories", "/diff")
     async with open_browser() as context:
         page = await context.new_page()
         await page.goto(site.link)

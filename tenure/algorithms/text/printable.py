@@ -42,6 +42,8 @@ def escape_control_characters(text: str) -> str:
 
 def remove_control_characters(text: str) -> str:
     r"""Return a text without these characters, and with `\n` as line break."""
+    if text.isascii() and text.isprintable():
+        return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNSAFE.sub(lambda match: match["ordinary"] or "", text)
 

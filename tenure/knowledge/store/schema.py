@@ -26,6 +26,7 @@ PAGES = "pages"
 READINGS = "readings"
 MEMORY_USES = "memory_uses"
 RUNS = "runs"
+LABELS = "labels"
 ANSWERS = "answers"
 PATCHES = "patches"
 CODE_USES = "code_uses"
@@ -294,6 +295,13 @@ RUNS_SCHEMA = pa.schema(
     ]
 )
 
+LABELS_SCHEMA = pa.schema(
+    [
+        _key_field("run"),
+        pa.field("label", pa.binary(), nullable=False),  # payload of title and tags as Temporal stores it
+    ]
+)
+
 SCHEMAS = {
     SOURCES: SOURCES_SCHEMA,
     CORPORA: CORPORA_SCHEMA,
@@ -308,6 +316,7 @@ SCHEMAS = {
     READINGS: READINGS_SCHEMA,
     MEMORY_USES: MEMORY_USES_SCHEMA,
     RUNS: RUNS_SCHEMA,
+    LABELS: LABELS_SCHEMA,
     ANSWERS: ANSWERS_SCHEMA,
     PATCHES: PATCHES_SCHEMA,
     CODE_USES: CODE_USES_SCHEMA,

@@ -9,6 +9,7 @@ from tenure.algorithms.text.printable import flatten, remove_control_characters
 from tenure.contracts.evidence.passages import ClaimKind
 from tenure.contracts.result.result import ResultCitation, ResultClaim, SourceEntry
 from tenure.report.layout.blocks import CitedClaim, LayoutBlock, cite, split_into_blocks
+from tenure.report.layout.charts import CHART, CHART_WITH_UNIT, find_series, list_years
 from tenure.report.layout.excerpts import (
     ELLIPSIS,
     ExcerptGroup,
@@ -29,9 +30,11 @@ from tenure.report.layout.marks import (
     make_unsourced_mark,
     needs_source,
 )
+from tenure.report.layout.program import find_language
 from tenure.report.layout.text import format_words, make_line, split_sentence_spans, split_spans
 from tenure.report.layout.tree import (
     BlockNode,
+    ChartNode,
     CitationMark,
     CitationNode,
     CodeNode,
@@ -121,6 +124,7 @@ class ClaimLayout:
                 for row in block.rows
             )
             yield TableNode(columns, rows, labelled=True)
+            yield from self._set_chart(block)
         elif block.kind == "definitions":
             yield DefinitionsNode(
                 # Terms are of the writer, and "Short answer" is of the program.
@@ -131,7 +135,10 @@ class ClaimLayout:
             )
         elif block.kind == "code":
             for cited in block.claims:
-                yield CodeNode(_clean_code(cited.claim.text), caption=self._cite(cited, expected))
+                known = (self._sources[number].uri for number in cited.sources if number in self._sources)
+                # Code in a text, such as one in Markdown, is in any language.
+                language = find_language(*(uri for uri in known if not uri.endswith(".md")))
+                yield CodeNode(_clean_code(cited.claim.text), language, self._cite(cited, expected))
         elif block.kind == "excerpt":
             yield self._set_excerpt(block)
         elif block.kind == "paragraph":
@@ -139,6 +146,18 @@ class ClaimLayout:
         else:
             items = tuple(self._set_claim(cited, expected) for cited in block.claims)
             yield ListNode(items, ordered=block.kind == "numbered")
+
+    def _set_chart(self, block: LayoutBlock) -> Iterator[ChartNode]:
+        """Yield the chart of a table with comparable figures."""
+        if (found := find_series(block)) is None:
+            return
+        unit, categories, series = found
+        words = translate(CHART_WITH_UNIT, unit=unit) if unit else translate(CHART)
+        values = [value for one in series for value in one.values if value]
+        sources = sorted({source for value in values for source in value.sources})
+        caption = (TextSpan(words), CitationNode("", "supported", self._mark([(source, ()) for source in sources])))
+        text = f"{words}: {', '.join(one.name for one in series)}"
+        yield ChartNode(categories, series, unit, text, caption, list_years(categories))
 
     def _set_sentences(self, claims: Sequence[CitedClaim], expected: ClaimKind) -> Line:
         return _join([self._set_claim(cited, expected) for cited in claims])

@@ -75,6 +75,11 @@ def set_code(text: str, language: str = "") -> CodeNode:
     return CodeNode(remove_control_characters(text).rstrip("\n"), language)
 
 
+def find_language(*paths: str) -> str:
+    """Return the language of code by the first path with a known suffix; empty if there is none."""
+    return next(filter(None, (_LANGUAGES.get(path.rsplit(".", 1)[-1], "") for path in paths)), "")
+
+
 def set_program(result: Result) -> Iterator[BlockNode]:
     """Yield the parts of a report on a program: its test result, the program, its attempts, its files."""
     if result.verification and result.attempts:
@@ -146,7 +151,7 @@ def _set_output(run: Attempt) -> Iterator[BlockNode]:
 def _set_sources(files: Sequence[SourceFile]) -> Iterator[BlockNode]:
     for file in files:
         yield ParagraphNode(make_line(make_code(file.path)))
-        yield set_code(file.text, _LANGUAGES.get(file.path.rsplit(".", 1)[-1], ""))
+        yield set_code(file.text, find_language(file.path))
 
 
 def _set_verification(proof: ProgramVerification) -> Iterator[BlockNode]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from tenure.contracts.choices import ReportProofs
 from tenure.report.layout.tree import (
     BlockNode,
+    ChartNode,
     CitationNode,
     CodeNode,
     DefinitionsNode,
@@ -66,5 +67,5 @@ def _rewrite(block: BlockNode, change: Callable[[Line], Line]) -> BlockNode:
         case TableNode():
             rows = tuple(tuple(map(change, row)) for row in block.rows)
             return replace(block, columns=tuple(map(change, block.columns)), rows=rows)
-        case CodeNode() | PictureNode():
+        case CodeNode() | PictureNode() | ChartNode():
             return replace(block, caption=change(block.caption))

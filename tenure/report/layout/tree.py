@@ -181,6 +181,43 @@ class PictureNode:
 
 
 @dataclass(frozen=True)
+class ChartValue:
+    """Figure of a table."""
+
+    value: float
+    text: str
+    """The figure with its unit, as the table shows it."""
+    sources: tuple[int, ...]
+    """Numbers of its sources."""
+
+
+@dataclass(frozen=True)
+class ChartSeries:
+    """Figures that a chart shows in one colour."""
+
+    name: str
+    values: tuple[ChartValue | None, ...]
+    """A figure for each category; None for a missing one."""
+
+
+@dataclass(frozen=True)
+class ChartNode:
+    """Chart of the comparable figures of a table, which it follows."""
+
+    categories: tuple[str, ...]
+    series: tuple[ChartSeries, ...]
+    unit: str
+    """Unit of all figures; empty for numbers without one."""
+    text: str
+    """Alternative text."""
+    caption: Line
+    """Caption with the citation of the figures."""
+    years: tuple[int, ...] = ()
+    """Years of the categories, for a line; empty for bars."""
+    kind: Literal["chart"] = "chart"
+
+
+@dataclass(frozen=True)
 class QuoteNode:
     """Excerpt of a source with its place."""
 
@@ -203,7 +240,9 @@ class PartNode:
     kind: Literal["part"] = "part"
 
 
-BlockNode = ParagraphNode | ListNode | DefinitionsNode | TableNode | CodeNode | PictureNode | QuoteNode | PartNode
+BlockNode = (
+    ParagraphNode | ListNode | DefinitionsNode | TableNode | ChartNode | CodeNode | PictureNode | QuoteNode | PartNode
+)
 
 
 @dataclass(frozen=True)

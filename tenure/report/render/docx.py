@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import PurePath
 from typing import Final
 
@@ -30,6 +31,7 @@ from tenure.report.layout.report import compose_report
 from tenure.report.layout.tree import (
     AnchorNode,
     BlockNode,
+    ChartNode,
     CitationNode,
     CodeNode,
     DefinitionsNode,
@@ -46,7 +48,8 @@ from tenure.report.layout.tree import (
     TableNode,
     TextSpan,
 )
-from tenure.report.translation import RIGHT_TO_LEFT
+from tenure.report.render.pdf import draw_chart_image
+from tenure.report.translation import RIGHT_TO_LEFT, translate, use_language
 
 _QUIET: Final = RGBColor(0x56, 0x61, 0x6A)
 _ACCENT: Final = RGBColor(0x14, 0x60, 0x7B)
@@ -79,6 +82,7 @@ class _DocumentWriter:
 
     def __init__(self) -> None:
         self.document: Document = docx.Document()
+        self._numbers = count(1)
         for section in self.document.sections:
             section.left_margin = section.right_margin = Cm(2.4)
         code = self.document.styles.add_style(_CODE, WD_STYLE_TYPE.PARAGRAPH)
@@ -93,14 +97,31 @@ class _DocumentWriter:
             normal: BaseOxmlElement = self.document.styles["Normal"].element
             normal.get_or_add_pPr().append(OxmlElement("w:bidi"))
         self.document.add_heading(_clean(report.title), 0)
-        self._write_blocks((*report.head, *report.blocks))
+        self._write_blocks(report.head)
+        self._write_contents(report)
+        self._write_blocks(report.blocks)
+
+    def _write_contents(self, report: ReportTree) -> None:
+        """Write the table of contents as a field with links, which a word processor completes with page numbers."""
+        with use_language(report.language):
+            self.document.add_paragraph(style="TOC Heading").add_run(translate("Contents"))
+        for number, part in enumerate(report.parts):
+            paragraph = self.document.add_paragraph()
+            paragraph.paragraph_format.space_after = Pt(2)
+            if number == 0:
+                _add_field(paragraph, "begin")
+                _add_field(paragraph, "", r'TOC \o "1-1" \h \z')
+                _add_field(paragraph, "separate")
+            _add_hyperlink(paragraph, part.heading, qn("w:anchor"), _name_heading(part))
+            if number == len(report.parts) - 1:
+                _add_field(paragraph, "end")
 
     def _write_blocks(self, blocks: Iterable[BlockNode], level: int = 1, style: str | None = None) -> None:
         """Write blocks, with headings from a level on."""
         for block in blocks:
             match block:
                 case PartNode():
-                    self.document.add_heading(_clean(block.heading), level)
+                    self._write_heading(block, level)
                     self._write_blocks(block.blocks, level + 1)
                 case ParagraphNode():
                     quiet = block.style in ("question", "summary", "note")
@@ -115,19 +136,28 @@ class _DocumentWriter:
                 case TableNode():
                     self._write_table(block)
                 case CodeNode():
-                    _add_text(self.document.add_paragraph(style=_CODE), block.text)
-                    if block.caption:
-                        caption = self.document.add_paragraph()
-                        caption.alignment = WD_ALIGN_PARAGRAPH.RIGHT
-                        self._add_line(caption, block.caption)
-                case PictureNode():
+                    self._write_code(block)
+                case ChartNode() | PictureNode():
                     self._write_picture(block)
                 case QuoteNode():
                     self._write_blocks(block.blocks, level, _EXCERPT)
                     self._add_line(self.document.add_paragraph(), block.caption)
 
-    def _write_picture(self, block: PictureNode) -> None:
-        picture = self.document.add_picture(io.BytesIO(base64.b64decode(block.image)), width=_PICTURE_WIDTH)
+    def _write_heading(self, part: PartNode, level: int) -> None:
+        heading = self.document.add_heading(_clean(part.heading), level)
+        if part.id:
+            _add_bookmark(heading, _name_heading(part), next(self._numbers))
+
+    def _write_code(self, block: CodeNode) -> None:
+        _add_text(self.document.add_paragraph(style=_CODE), block.text)
+        if block.caption:
+            caption = self.document.add_paragraph()
+            caption.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+            self._add_line(caption, block.caption)
+
+    def _write_picture(self, block: ChartNode | PictureNode) -> None:
+        image = draw_chart_image(block) if isinstance(block, ChartNode) else base64.b64decode(block.image)
+        picture = self.document.add_picture(io.BytesIO(image), width=_PICTURE_WIDTH)
         picture._inline.docPr.set("descr", _clean(block.text))
         if picture.height > _MAX_PICTURE_HEIGHT:
             picture.width = Emu(picture.width * _MAX_PICTURE_HEIGHT // picture.height)
@@ -177,7 +207,7 @@ class _DocumentWriter:
                 relation = self.document.part.relate_to(node.url, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
                 _add_hyperlink(paragraph, node.text, qn("r:id"), relation)
             case AnchorNode():
-                _add_bookmark(paragraph, node.source)
+                _add_bookmark(paragraph, _name_bookmark(node.source), next(self._numbers))
                 _add_text(paragraph, node.label)
 
     def _start_numbering(self) -> Callable[[Paragraph], Paragraph]:
@@ -228,13 +258,27 @@ def _name_bookmark(source: int) -> str:
     return f"source_{source}"
 
 
-def _add_bookmark(paragraph: Paragraph, source: int) -> None:
-    """Mark a place of a paragraph as the target of the citation marks of a source."""
+def _name_heading(part: PartNode) -> str:
+    return f"part_{part.id}"
+
+
+def _add_bookmark(paragraph: Paragraph, name: str, number: int) -> None:
+    """Mark a place of a paragraph as the target of links."""
     start, end = OxmlElement("w:bookmarkStart"), OxmlElement("w:bookmarkEnd")
     for element in (start, end):
-        element.set(qn("w:id"), str(source))
+        element.set(qn("w:id"), str(number))
         paragraph._p.append(element)
-    start.set(qn("w:name"), _name_bookmark(source))
+    start.set(qn("w:name"), name)
+
+
+def _add_field(paragraph: Paragraph, kind: str, instruction: str = "") -> None:
+    """Add a mark of a field, or its instruction."""
+    element = OxmlElement("w:instrText" if instruction else "w:fldChar")
+    if instruction:
+        element.text = instruction
+    else:
+        element.set(qn("w:fldCharType"), kind)
+    paragraph.add_run()._r.append(element)
 
 
 def _add_hyperlink(paragraph: Paragraph, text: str, attribute: str, target: str) -> None:

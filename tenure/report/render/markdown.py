@@ -16,6 +16,7 @@ from tenure.report.layout.report import compose_report
 from tenure.report.layout.tree import (
     AnchorNode,
     BlockNode,
+    ChartNode,
     CitationNode,
     CodeNode,
     DefinitionsNode,
@@ -31,6 +32,7 @@ from tenure.report.layout.tree import (
     TableNode,
     TextSpan,
 )
+from tenure.report.render.charts import write_bars
 from tenure.report.render.escaping import (
     escape,
     escape_cell,
@@ -76,6 +78,9 @@ def _write_block(block: BlockNode, level: int) -> Iterator[str]:
         case CodeNode():
             yield format_code_block(block.text, block.language)
             yield from [write_line(block.caption)] if block.caption else []
+        case ChartNode():
+            yield write_line(block.caption)
+            yield format_code_block(write_bars(block), "")
         case PictureNode():
             yield write_line(block.caption)
         case QuoteNode():

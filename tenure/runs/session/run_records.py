@@ -41,8 +41,8 @@ T = TypeVar("T")
 ARCHIVE_TIMEOUT_SECONDS = 20.0
 """Time that the archive may take to answer; in an object store every request takes a part of it."""
 
-ARCHIVE_FOLDER = "runs.lance"
-"""Folder of the archive in a local knowledge base."""
+ARCHIVE_FOLDER, LABELS_FOLDER = "runs.lance", "labels.lance"
+"""Folders of the archive, and of the titles and tags of runs, in a local knowledge base."""
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,8 @@ def _make_priority(key: int, owner: str) -> Priority:
     return Priority(priority_key=key or None, fairness_key=owner or None)
 
 
-async def read_archive(settings: HomeSettings, read: Callable[[Any], T], absent: T) -> T:
-    """Return the value that a function reads by the module `archive.access`; `absent` if no run was ever archived.
+async def read_archive(settings: HomeSettings, read: Callable[[Any], T], absent: T, folder: str = ARCHIVE_FOLDER) -> T:
+    """Return the value that a function reads by the module `archive.access`; `absent` if there is no such folder.
 
     It runs in a thread that the end of the command does not wait for, since an object store may not answer for minutes.
 
@@ -219,7 +219,7 @@ async def read_archive(settings: HomeSettings, read: Callable[[Any], T], absent:
 
     def run() -> None:
         try:
-            if "://" not in settings.knowledge_uri and not Path(settings.knowledge_uri, ARCHIVE_FOLDER).is_dir():
+            if "://" not in settings.knowledge_uri and not Path(settings.knowledge_uri, folder).is_dir():
                 future.set_result(absent)
                 return
             # Imported when needed: the database takes a second.

@@ -240,8 +240,45 @@ function enable(root) {
   for (const form of root.querySelectorAll("[data-upload]")) enableUpload(form);
 }
 
+// Shows what becomes of a form beside it, without leaving the page; an error stays with what was typed.
+function sendInPlace(form) {
+  const part = document.getElementById(form.dataset.shows);
+  const alert = form.querySelector('[role="alert"]');
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    alert.hidden = true;
+    const waiting = document.createElement("p");
+    waiting.setAttribute("role", "status");
+    waiting.textContent = `${form.elements.question.value} …`;
+    part.append(waiting);
+    const body = new URLSearchParams(new FormData(form));
+    const response = await fetch(form.action, { method: "POST", body, redirect: "manual" });
+    if (response.type === "opaqueredirect") {
+      form.reset();
+      part.dataset.every = 1;
+      poll(part);
+      return;
+    }
+    waiting.remove();
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    alert.textContent = page.querySelector('[role="alert"]').textContent;
+    alert.hidden = false;
+  });
+}
+
+function enableCopy(button) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const response = await fetch(button.dataset.copy);
+    await navigator.clipboard.writeText(await response.text());
+    button.textContent = "Copied";
+  });
+}
+
 for (const part of document.querySelectorAll("[data-events]")) follow(part);
 enable(document);
+for (const form of document.querySelectorAll("[data-shows]")) sendInPlace(form);
+for (const button of document.querySelectorAll("[data-copy]")) enableCopy(button);
 const panel = document.getElementById("panel");
 if (panel) enablePanel(panel);
 for (const code of document.querySelectorAll("pre > code")) addCopyButton(code);

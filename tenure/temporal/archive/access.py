@@ -10,7 +10,7 @@ from tenure.contracts.knowledge.archive import RunDescription
 from tenure.contracts.result.ask import get_change_corpus
 from tenure.knowledge.answers import delete_answers
 from tenure.knowledge.patches import delete_patches
-from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
+from tenure.knowledge.runs import ArchivedRun, ArchivedRuns, delete_label, open_store, read_labels, save_label
 from tenure.knowledge.store.catalogue import delete_results
 from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.store import Store
@@ -101,15 +101,37 @@ def delete_archived_runs(settings: HomeSettings, run_id: str) -> tuple[str, ...]
         ArchiveUnreadable: the archive cannot be written.
     """
     with _explain_errors(f"run {run_id} cannot be deleted: its archive"):
+        if store := open_store(settings.knowledge_uri):
+            delete_label(store, run_id)
         runs = ArchivedRuns.open(settings.knowledge_uri)
         described = runs.describe_related_runs(run_id) if runs else []
-        if runs:
+        if runs and store:
             runs.delete_runs([run.execution for run in described])
-            store = Store(settings.knowledge_uri)
             delete_answers(store, run_id)
             delete_patches(store, run_id)
             delete_results(store, get_change_corpus(run_id))
         return tuple(dict.fromkeys(run.id for run in described))
+
+
+def list_labels(settings: HomeSettings) -> dict[str, bytes]:
+    """Return the encoded titles and tags of runs by run id.
+
+    Raises:
+        ArchiveUnreadable: the knowledge base cannot be read.
+    """
+    with _explain_errors("titles of runs cannot be read: the knowledge base"):
+        store = open_store(settings.knowledge_uri)
+        return read_labels(store) if store else {}
+
+
+def write_label(settings: HomeSettings, run_id: str, label: bytes) -> None:
+    """Store the encoded title and tags of a run.
+
+    Raises:
+        ArchiveUnreadable: the knowledge base cannot be written.
+    """
+    with _explain_errors(f"run {run_id} cannot be renamed: the knowledge base"), _write_privately():
+        save_label(Store(settings.knowledge_uri), run_id, label)
 
 
 def _list_related(runs: ArchivedRuns, run_id: str) -> Sequence[RunDescription]:

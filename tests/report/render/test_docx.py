@@ -13,6 +13,7 @@ from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
 from tenure.contracts.research.report import SectionDraft
 from tenure.contracts.result.result import Result
 from tenure.report.assemble import assemble_result
+from tenure.report.layout.report import compose_report
 from tenure.report.render.docx import render_docx
 from tenure.sources.parsers.formats.docx import parse_docx
 from tests.report.samples import MOON, SHOWN, SOURCES, full, hostile, programmed, report
@@ -122,3 +123,22 @@ def test_author_year_marks_lead_to_references_too() -> None:
     written = WordReader(render_docx(full(), style="author-year"))
 
     assert "(Author 2024)" in written.text and written.targets == set(written.bookmarks)
+
+
+def test_contents_lead_to_the_parts() -> None:
+    """The table of contents is a field with a link to the heading of each part, in the language of the report."""
+    result = full(language="de")
+    document = docx.Document(io.BytesIO(render_docx(result)))
+    parts = [block.heading for block in compose_report(result).parts]
+    body = document.element.body
+    links = [
+        (link.get(qn("w:anchor")), "".join(text.text for text in link.iter(qn("w:t"))))
+        for link in body.iter(qn("w:hyperlink"))
+    ]
+    marks = {mark.get(qn("w:name")) for mark in body.iter(qn("w:bookmarkStart"))}
+    numbers = [mark.get(qn("w:id")) for mark in body.iter(qn("w:bookmarkStart"))]
+
+    assert "Inhalt" in [paragraph.text for paragraph in document.paragraphs]
+    assert [words for target, words in links if str(target).startswith("part_")] == parts
+    assert {target for target, _ in links if target} <= marks and len(set(numbers)) == len(numbers)
+    assert [kind.get(qn("w:fldCharType")) for kind in body.iter(qn("w:fldChar"))] == ["begin", "separate", "end"]
