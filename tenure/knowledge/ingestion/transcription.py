@@ -21,7 +21,7 @@ from tenure.knowledge.store.schema import hash_parts
 from tenure.models.errors import RequestRejected, TransportError
 from tenure.models.transcription import TimedTranscript, TranscriptionModel
 from tenure.settings.models import TranscriptionSettings
-from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.document import Unreadable
 from tenure.sources.document.normal_form import collapse_whitespace
 from tenure.sources.parsers.formats.transcript import Cue, write_cues
 from tenure.sources.parsers.parse import add_path_metadata, open_document
@@ -73,24 +73,23 @@ class Transcription:
         """Size of a part that the server accepts."""
         return int(self._settings.transcription_max_megabytes * 1_000_000)
 
-    def read(self, recording: Recording, known: Document | None, on_wait: Callable[[], None]) -> ParsedFile:
-        """Return a recording as a file, with the known document of the same bytes if there is one.
+    def read(self, recording: Recording, on_wait: Callable[[], None]) -> ParsedFile:
+        """Return a recording as a file.
 
         Raises:
             Unreadable: it has no words, or the server refuses it.
             TransportError: the same call may succeed later.
         """
-        return await_result(self._thread.submit(self._read, recording, known), on_wait)
+        return await_result(self._thread.submit(self._read, recording), on_wait)
 
-    def _read(self, recording: Recording, known: Document | None) -> ParsedFile:
-        if known is None:
-            cues = [*self._transcribe(recording)]
-            if not any(cue.lines for cue in cues):
-                raise Unreadable("is a recording in which no words were recognized")
-            known = add_path_metadata(write_cues(cues), Path(recording.path))
+    def _read(self, recording: Recording) -> ParsedFile:
+        cues = [*self._transcribe(recording)]
+        if not any(cue.lines for cue in cues):
+            raise Unreadable("is a recording in which no words were recognized")
+        document = add_path_metadata(write_cues(cues), Path(recording.path))
         return ParsedFile(
             *(recording.path, recording.content_hash, recording.size, recording.mtime_ns),
-            *(known, split_document(known, self._recipe)),
+            *(document, split_document(document, self._recipe)),
         )
 
     def _transcribe(self, recording: Recording) -> Iterator[Cue]:
