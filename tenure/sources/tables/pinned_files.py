@@ -1,7 +1,8 @@
 """Open the files of databases without following symbolic links, before the SQL engine opens them by name.
 
 The engine gets a path that leads to the open file, so a file that is exchanged meanwhile is not read. SQLite needs the
-files next to a database as well, so a database is copied with them into a private folder.
+files next to a database as well, so a database is copied with them into a private folder. A file in an archive is
+unpacked into one.
 """
 
 import os
@@ -13,7 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tenure.contracts.evidence.places import is_archive
 from tenure.files.opening import FileRefused, OpenFile, open_file
+from tenure.sources.document.document import Unreadable
 from tenure.sources.tables.catalogue import Database
 
 _SQLITE_SUFFIXES: Final = ("", "-wal", "-journal")
@@ -39,7 +42,7 @@ def open_databases(databases: Sequence[Database]) -> Iterator[PinnedDatabases]:
         for database in databases:
             try:
                 pinned.append(_pin(database, stack))
-            except FileRefused as error:
+            except (FileRefused, Unreadable) as error:
                 problems.append(f"{database.name} {error.reason}")
             except OSError as error:
                 problems.append(f"{database.name} cannot be opened ({error.strerror or type(error).__name__})")
@@ -49,9 +52,16 @@ def open_databases(databases: Sequence[Database]) -> Iterator[PinnedDatabases]:
 def _pin(database: Database, stack: ExitStack) -> Database:
     """Return a database whose location cannot be exchanged."""
     # PostgreSQL and the tables of documents need no file, and the reader of workbooks opens its file by the same rules.
-    if database.format in ("postgres", "sheets", "document"):
+    if database.format in ("postgres", "document"):
         return database
     path = Path(database.location)
+    if archive := next(
+        (folder for folder in reversed(path.parents) if is_archive(str(folder)) and folder.is_file()), None
+    ):
+        path = _unpack(archive, path, stack)
+        database = replace(database, location=str(path))
+    if database.format == "sheets":
+        return database
     if database.format != "sqlite":
         return replace(database, location=str(stack.enter_context(open_file(path)).pinned_path))
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tenure-sqlite-")))
@@ -59,6 +69,24 @@ def _pin(database: Database, stack: ExitStack) -> Database:
         if _copy_database(path, folder):
             return replace(database, location=str(folder / "database"))
     raise FileRefused("is being changed: read it when its program has finished")
+
+
+def _unpack(archive: Path, path: Path, stack: ExitStack) -> Path:
+    """Return a copy of a file in an archive.
+
+    Raises:
+        FileNotFoundError: the archive has no such file any more.
+    """
+    # Most databases are files of their own.
+    from tenure.sources.parsers.unpacking import unpack
+
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tenure-archive-"))).resolve()
+    inside = path.relative_to(archive)
+    with open_file(archive) as opened:
+        unpack(opened.file, archive.name, folder, only=str(inside))
+    unpacked = folder / inside
+    unpacked.stat()
+    return unpacked
 
 
 def _copy_database(path: Path, folder: Path) -> bool:
