@@ -192,6 +192,9 @@ class AgentWorkflow(InteractiveRun):
         reports: list[IngestReport] = []
         for ingest in self.request.ingest:
             self._publish(phase="ingest", last=f"reading {', '.join(ingest.paths)}")
+            if (most := self.run_budget.limits.max_cost_usd) is not None:
+                left = max(0.0, most - (self.clients.record.usage.cost_usd or 0.0))
+                ingest = ingest.model_copy(update={"max_transcription_usd": left})
             report = await self.clients.execute_activity(
                 KnowledgeActivities.ingest_corpus, ingest, summary=f"read corpus {ingest.corpus}"
             )

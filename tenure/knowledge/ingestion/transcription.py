@@ -51,7 +51,14 @@ class Transcription:
         corpus: str,
         settings: TranscriptionSettings,
         recipe: ReadingOptions,
+        max_usd: float | None = None,
+        paid_seconds: float = 0.0,
     ) -> None:
+        """Begin no call after `max_usd` is spent, with the `paid_seconds` of earlier attempts.
+
+        The last call may exceed it, since the length of a recording is known only when it is transcribed.
+        """
+        self._max_usd, self._paid_seconds = max_usd, paid_seconds
         self._model, self._answers, self._run = model, answers, get_answer_run(corpus)
         self._settings, self._recipe = settings, recipe
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="transcription")
@@ -113,6 +120,7 @@ class Transcription:
                 f"was not transcribed: {self._settings.transcription_max_minutes:g} minutes are used up, the most "
                 "that one ingestion sends (TENURE_TRANSCRIPTION_MAX_MINUTES sets it; the next one continues)"
             )
+        self._check_cost()
         if self._is_stopped:
             raise Unreadable("was not transcribed: the ingestion was stopped")
         transcript = self._request(data, suffix)
@@ -120,6 +128,19 @@ class Transcription:
         self._answers.save_answer(request, self._run, answer)
         self.seconds += transcript.seconds
         return transcript
+
+    def _check_cost(self) -> None:
+        """Raise `Unreadable` if another call could not be paid for."""
+        if self._max_usd is None:
+            return
+        price = self._settings.transcription_price
+        if price is None:
+            raise Unreadable(
+                "was not transcribed: the cost of the run is limited, and the price of a minute is not known "
+                "(TENURE_TRANSCRIPTION_PRICE)"
+            )
+        if price and (self._paid_seconds + self.seconds) / 60 * price >= self._max_usd:
+            raise Unreadable("was not transcribed: the maximum cost of the run is used up (--max-cost)")
 
     def _request(self, data: bytes, suffix: str) -> TimedTranscript:
         tries = 0
