@@ -21,8 +21,8 @@ _RELATIONS: Final = "_rels/.rels"
 _STRICT: Final = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")  # ".../ooxml/wordprocessingml/main".
 _TRANSITIONAL: Final = rb"http://schemas.openxmlformats.org/\1/2006/"
 _CONTENT_TYPES: Final = "[Content_Types].xml"
-# Main parts of templates, slide shows and documents with macros: "application/vnd.ms-word.document.macroEnabled.main+xml"
-# or "…wordprocessingml.template.main+xml".
+# Main parts of templates, slide shows and documents with macros, such as
+# "application/vnd.ms-word.document.macroEnabled.main+xml" and "…wordprocessingml.template.main+xml".
 _WORD: Final = re.compile(
     rb"application/(?:vnd\.ms-word\.(?:document|template)\.macroEnabled(?:Template)?"
     rb"|vnd\.openxmlformats-officedocument\.wordprocessingml\.template)\.main\+xml"
