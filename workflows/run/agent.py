@@ -171,11 +171,9 @@ class AgentWorkflow(InteractiveRun):
                 return self._end_early("no_evidence", "No passage was found that is relevant enough to the question.")
         await self.wait_while_paused()
         if self.is_finishing and self.control.exhausted not in MODEL_BUDGETS:
-            limits, exhausted = self.run_budget.limits, self.control.exhausted
-            used_up = exhausted and format_line(f"{describe_limit(limits, exhausted)} was used up")
-            return self._end_early(
-                "finished_early", f"{used_up or 'A person asked to finish'} before anything was written."
-            )
+            used_up = self.control.exhausted and describe_limit(self.run_budget.limits, self.control.exhausted)
+            reason = format_line(f"{used_up} was used up") if used_up else "A person asked to finish"
+            return self._end_early("finished_early", f"{reason} before anything was written.")
         return await (self._code() if mode == "CODE" else self._research())
 
     async def _read(self) -> None:
