@@ -71,7 +71,7 @@ def unpack(
     Raises:
         Unreadable: it is damaged from its beginning, encrypted, or expands beyond the bounds.
     """
-    unpacker = _Unpacker(folder, limits or UnpackLimits(), file.seek(0, 2), PurePosixPath(only) if only else None)
+    unpacker = _Unpacker(folder, limits or UnpackLimits(), file.seek(0, 2), only)
     file.seek(0)
     unpacker.unpack(file, PurePath(name), PurePosixPath(), depth=1)
     return tuple(unpacker.skipped)
@@ -82,7 +82,7 @@ class _Full(Exception):
 
 
 class _Unpacker:
-    def __init__(self, folder: Path, limits: UnpackLimits, packed_bytes: int, only: PurePosixPath | None) -> None:
+    def __init__(self, folder: Path, limits: UnpackLimits, packed_bytes: int, only: str) -> None:
         self.skipped: list[SkippedPath] = []
         self._only = only
         self._folder, self._limits = folder, limits
@@ -152,7 +152,7 @@ class _Unpacker:
         if self._members >= self._limits.members:
             raise _Full
         self._members += 1
-        if self._only and not self._only.is_relative_to(path):
+        if self._only and not PurePosixPath(self._only).is_relative_to(path):
             return
         if path.is_absolute() or ".." in path.parts or _DRIVE.match(path.parts[0]):
             self._skip(path, "has a path that leads out of its archive")

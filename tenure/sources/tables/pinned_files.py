@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple, Protocol
 
 from tenure.contracts.evidence.places import is_archive
 from tenure.files.opening import FileRefused, OpenFile, open_file
@@ -33,15 +33,22 @@ class PinnedDatabases(NamedTuple):
     """For each of the others, its name and the reason."""
 
 
+class Unpack(Protocol):
+    """Function that unpacks one file of an open archive into an empty folder."""
+
+    def __call__(self, file: IO[bytes], name: str, folder: Path, *, only: str) -> object:
+        """Unpack the file whose path in the archive is `only`."""
+
+
 @contextmanager
-def open_databases(databases: Sequence[Database]) -> Iterator[PinnedDatabases]:
-    """Open the files of databases, and keep them open during the block."""
+def open_databases(databases: Sequence[Database], unpack: Unpack | None = None) -> Iterator[PinnedDatabases]:
+    """Open the files of databases, and keep them open during the block; `unpack` opens those in archives."""
     pinned: list[Database] = []
     problems: list[str] = []
     with ExitStack() as stack:
         for database in databases:
             try:
-                pinned.append(_pin(database, stack))
+                pinned.append(_pin(database, stack, unpack))
             except (FileRefused, Unreadable) as error:
                 problems.append(f"{database.name} {error.reason}")
             except OSError as error:
@@ -49,16 +56,15 @@ def open_databases(databases: Sequence[Database]) -> Iterator[PinnedDatabases]:
         yield PinnedDatabases(tuple(pinned), tuple(problems))
 
 
-def _pin(database: Database, stack: ExitStack) -> Database:
+def _pin(database: Database, stack: ExitStack, unpack: Unpack | None) -> Database:
     """Return a database whose location cannot be exchanged."""
     # PostgreSQL and the tables of documents need no file, and the reader of workbooks opens its file by the same rules.
     if database.format in ("postgres", "document"):
         return database
     path = Path(database.location)
-    if archive := next(
-        (folder for folder in reversed(path.parents) if is_archive(str(folder)) and folder.is_file()), None
-    ):
-        path = _unpack(archive, path, stack)
+    archives = [folder for folder in path.parents if is_archive(str(folder)) and folder.is_file()]
+    if unpack and archives:
+        path = _copy_member(archives[-1], path, stack, unpack)
         database = replace(database, location=str(path))
     if database.format == "sheets":
         return database
@@ -71,22 +77,19 @@ def _pin(database: Database, stack: ExitStack) -> Database:
     raise FileRefused("is being changed: read it when its program has finished")
 
 
-def _unpack(archive: Path, path: Path, stack: ExitStack) -> Path:
+def _copy_member(archive: Path, path: Path, stack: ExitStack, unpack: Unpack) -> Path:
     """Return a copy of a file in an archive.
 
     Raises:
         FileNotFoundError: the archive has no such file any more.
     """
-    # Most databases are files of their own.
-    from tenure.sources.parsers.unpacking import unpack
-
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tenure-archive-"))).resolve()
     inside = path.relative_to(archive)
     with open_file(archive) as opened:
         unpack(opened.file, archive.name, folder, only=str(inside))
-    unpacked = folder / inside
-    unpacked.stat()
-    return unpacked
+    copy = folder / inside
+    copy.stat()
+    return copy
 
 
 def _copy_database(path: Path, folder: Path) -> bool:

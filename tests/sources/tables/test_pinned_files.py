@@ -10,6 +10,7 @@ from typing import IO
 
 import pytest
 
+from tenure.sources.parsers.unpacking import unpack
 from tenure.sources.tables.catalogue import list_databases
 from tenure.sources.tables.pinned_files import open_databases
 
@@ -78,7 +79,7 @@ def test_files_in_archives_are_unpacked_for_the_block(database: Path, tmp_path: 
     inside = outer / "all" / "in.zip"
     paths = [str(inside / "data" / "sales.csv"), str(inside / "shop.sqlite"), str(other / "gone.csv")]
 
-    with open_databases(list_databases(paths)) as pinned:
+    with open_databases(list_databases(paths), unpack) as pinned:
         by_name = {opened.name: Path(opened.location) for opened in pinned.databases}
         assert by_name["sales"].read_text() == "region,revenue\nNorth,5\n"
         with closing(sqlite3.connect(by_name["shop"])) as reader:
