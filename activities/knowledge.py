@@ -87,8 +87,8 @@ class KnowledgeActivities:
             paths = self._roots.resolve(request.paths, request.corpus)
         except (PathRefused, RootsError) as error:
             raise ApplicationError(str(error), type=PATH_REFUSED, non_retryable=True) from error
-        request = request.model_copy(update={"paths": tuple(map(str, paths))})
         paid = _read_transcribed_seconds()
+        request = request.model_copy(update={"paths": tuple(map(str, paths)), "transcribed_seconds": paid})
 
         def add_paid(progress: IngestProgress) -> IngestProgress:
             return progress.model_copy(update={"transcribed_seconds": paid + progress.transcribed_seconds})

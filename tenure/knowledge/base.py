@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from typing import Final
 
-from tenure.contracts.evidence.corpora import CacheStats, StoreStats
+from tenure.contracts.evidence.corpora import CacheStats, IngestRequest, StoreStats
 from tenure.knowledge.answers import AnswerCache, AnswerCipher
 from tenure.knowledge.code.index import CodeIndex
 from tenure.knowledge.corpora import Corpora
@@ -64,11 +64,15 @@ class KnowledgeBase:
         encode = self.encoder.encode
         self.answers = AnswerCache(store, timedelta(days=settings.answer_cache_days), answer_cipher)
 
-        def transcribe(corpus: str) -> Transcription | None:
+        def transcribe(request: IngestRequest) -> Transcription | None:
             if transcription_model is None:
                 return None
             recipe = build_recipe(embedding, settings.chunk_tokens)
-            return Transcription(transcription_model, self.answers, corpus, settings, recipe)
+            return Transcription(
+                *(transcription_model, self.answers, request.corpus, settings, recipe),
+                max_usd=request.max_transcription_usd,
+                paid_seconds=request.transcribed_seconds,
+            )
 
         self.corpora = Corpora(store, embedding, cache, settings, metrics, transcribe)
         self.retrieval = Retrieval(store, embedding, chunks, encode, Reranker(embedding, rerank_model), metrics)

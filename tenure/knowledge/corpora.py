@@ -58,9 +58,9 @@ class Corpora:
         cache: EmbeddingCache,
         settings: KnowledgeSettings,
         metrics: SearchMetrics | None = None,
-        transcribe: Callable[[str], Transcription | None] = lambda corpus: None,
+        transcribe: Callable[[IngestRequest], Transcription | None] = lambda request: None,
     ) -> None:
-        """Transcribe the recordings of a corpus with what `transcribe` returns."""
+        """Transcribe the recordings of an ingestion with what `transcribe` returns."""
         self._transcribe = transcribe
         self._store, self._model, self._cache, self._metrics = store, model, cache, metrics
         self._settings = settings
@@ -85,7 +85,7 @@ class Corpora:
         """
         return Ingestion(
             *(self._store, self._model, self._cache, self._settings, request, report, cancelled),
-            self._transcribe(request.corpus),
+            self._transcribe(request),
         ).run()
 
     def embed(

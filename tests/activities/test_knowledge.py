@@ -189,6 +189,7 @@ def test_earlier_attempts_are_counted() -> None:
     class Transcribing(MemoryKnowledge):
         def ingest(self, request: IngestRequest, report: Any, cancelled: Any) -> IngestReport:
             report(IngestProgress(transcribed_seconds=30))
+            assert request.transcribed_seconds == 90
             return IngestReport(corpus=request.corpus, transcribed_seconds=30)
 
     environment = ActivityEnvironment()

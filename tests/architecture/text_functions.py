@@ -33,7 +33,7 @@ EXCLUDED_MODULES: Final = {
         *("local_models", "sandbox.bubblewrap", "sandbox.choice", "sandbox.docker", "sandbox.engine"),
         *("sandbox.groups", "sandbox.inside", "sandbox.launcher", "sandbox.memory", "sandbox.repairing"),
         *("sandbox.runtime", "sandbox.seccomp", "sandbox.selftest", "sandbox.supervisor", "sources.isolation"),
-        *("sources.mcp.process", "sources.scan_process", "sources.tables.sql_process", "temporal", "site.process"),
+        *("sources.mcp.process", "sources.scan_process", "sources.sql_process", "temporal", "site.process"),
     ),
     "opens files, whose names the operating system bounds": (
         *(

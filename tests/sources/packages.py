@@ -41,6 +41,17 @@ def package(**files: bytes | str) -> bytes:
     return buffer.getvalue()
 
 
+def change_type(data: bytes, old: str, new: str) -> bytes:
+    """Return an Office package in which a media type is replaced."""
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as original, zipfile.ZipFile(changed, "w") as made:
+        for part in original.infolist():
+            content = original.read(part)
+            is_types = part.filename == "[Content_Types].xml"
+            made.writestr(part, content.replace(old.encode(), new.encode()) if is_types else content)
+    return changed.getvalue()
+
+
 @cache
 def pack_zeros(size: int) -> bytes:
     """Return a ZIP package that unpacks to zeros: a test makes it, not the import of its module in every process."""

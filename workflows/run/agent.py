@@ -42,7 +42,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.run_notes import describe_ingestion, describe_shortcomings, format_line
     from tenure.algorithms.control.steering import RunSituation, apply_bounds
     from tenure.algorithms.control.transitions import AgentState, choose_next_node
-    from tenure.algorithms.control.usage import add_transcription, sum_run_usage
+    from tenure.algorithms.control.usage import add_transcription, limit_transcription, sum_run_usage
     from tenure.algorithms.research.research_state import build_topic_progress
     from tenure.algorithms.retrieval.query_type import choose_query_type
     from tenure.algorithms.writing.manuscript import add_new_passages
@@ -171,9 +171,8 @@ class AgentWorkflow(InteractiveRun):
                 return self._end_early("no_evidence", "No passage was found that is relevant enough to the question.")
         await self.wait_while_paused()
         if self.is_finishing and self.control.exhausted not in MODEL_BUDGETS:
-            limits, exhausted = self.run_budget.limits, self.control.exhausted
-            used_up = exhausted and format_line(f"{describe_limit(limits, exhausted)} was used up")
-            reason = used_up or "A person asked to finish"
+            used_up = self.control.exhausted and describe_limit(self.run_budget.limits, self.control.exhausted)
+            reason = format_line(f"{used_up} was used up") if used_up else "A person asked to finish"
             return self._end_early("finished_early", f"{reason} before anything was written.")
         return await (self._code() if mode == "CODE" else self._research())
 
@@ -192,8 +191,9 @@ class AgentWorkflow(InteractiveRun):
         reports: list[IngestReport] = []
         for ingest in self.request.ingest:
             self._publish(phase="ingest", last=f"reading {', '.join(ingest.paths)}")
+            limited = limit_transcription(ingest, self.run_budget.limits, self.clients.record.usage)
             report = await self.clients.execute_activity(
-                KnowledgeActivities.ingest_corpus, ingest, summary=f"read corpus {ingest.corpus}"
+                KnowledgeActivities.ingest_corpus, limited, summary=f"read corpus {ingest.corpus}"
             )
             self.skipped.extend(report.skipped)
             self.notes += describe_ingestion(report)

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from tenure.contracts.evidence.corpora import IngestReport
+from tenure.contracts.evidence.corpora import IngestReport, IngestRequest
 from tenure.contracts.evidence.passages import SearchReply
 from tenure.contracts.run.role_calls import RoleReply, SavedUsage
-from tenure.contracts.run.run import RoleUsage, Usage, WorkflowUsage
+from tenure.contracts.run.run import RoleUsage, RunLimits, Usage, WorkflowUsage
 
 U = TypeVar("U", Usage, RoleUsage)
 AnyUsage = TypeVar("AnyUsage", bound=Usage)
@@ -77,6 +77,14 @@ def add_transcription(usage: AnyUsage, report: IngestReport) -> AnyUsage:
     """Return the usage plus the cost of transcribed recordings, if their price is known."""
     cost = report.transcription_cost_usd
     return usage.model_copy(update={"cost_usd": (usage.cost_usd or 0.0) + cost}) if cost else usage
+
+
+def limit_transcription(ingest: IngestRequest, limits: RunLimits, usage: Usage) -> IngestRequest:
+    """Return a request whose recordings may cost what the limits of a run leave after its usage."""
+    if limits.max_cost_usd is None:
+        return ingest
+    left = max(0.0, limits.max_cost_usd - (usage.cost_usd or 0.0))
+    return ingest.model_copy(update={"max_transcription_usd": left})
 
 
 def merge_usage(accounts: Iterable[Usage]) -> Usage:

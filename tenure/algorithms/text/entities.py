@@ -100,11 +100,14 @@ def list_ngram_keys(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_generate_ngrams(_normalize_words(text))))
 
 
-def _normalize_words(text: str) -> list[str]:
+@lru_cache(maxsize=50_000)
+def _normalize_words(text: str) -> tuple[str, ...]:
     """Return the words in lower case, without accents and possessive."""
-    decomposed = text if text.isascii() else unicodedata.normalize("NFKD", text)
-    plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    return [word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(plain.lower())]
+    plain = text
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text)
+        plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return tuple(word.removesuffix("'s").removesuffix("’s") for word in _WORD.findall(plain.lower()))
 
 
 def _generate_ngrams(words: Sequence[str]) -> Iterator[str]:

@@ -30,6 +30,10 @@ class IngestRequest(Contract):
     """Absolute paths; folders are read recursively. Sources below them that no longer exist are removed."""
     include_secrets: bool = False
     """Whether files that contain keys, passwords or tokens are read as well."""
+    max_transcription_usd: float | None = None
+    """Money that recordings may cost; None for no limit."""
+    transcribed_seconds: float = 0.0
+    """Length of the recordings that earlier attempts have paid for."""
 
 
 EMPTY: Final = "is empty"

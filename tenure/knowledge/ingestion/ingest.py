@@ -41,8 +41,10 @@ from tenure.sources.parsers.reader_process import (
     ParsedFile,
     ReaderOutcome,
     Recording,
+    UnchangedFile,
     UnpackedArchive,
     UnreadableFile,
+    split_document,
 )
 
 _REPORT_SECONDS = 0.5
@@ -178,8 +180,7 @@ class Ingestion:
 
         for recording in self._recordings:
             try:
-                known = self._load_known_document(recording)
-                outcome: ReaderOutcome = transcription.read(recording, known, count)
+                outcome: ReaderOutcome = transcription.read(recording, count)
             except Unreadable as error:
                 outcome = UnreadableFile(recording.path, error.reason)
             finally:
@@ -187,13 +188,12 @@ class Ingestion:
             self._handle_outcome(outcome)
             self._count_chunks(self._writer.flush())
 
-    def _load_known_document(self, recording: Recording) -> Document | None:
-        """Return the stored document of a recording whose bytes are unchanged; it only has to be split again."""
-        earlier = self._known.get(recording.path)
-        if earlier is None or earlier.content_hash != recording.content_hash:
-            return None
-        stored = catalogue.load_sources(self._store, [earlier.source])[earlier.source]
-        return Document(stored.title, stored.text, "prose", published=stored.published, places=tuple(stored.places))
+    def _split_again(self, file: KnownFile) -> ParsedFile:
+        """Return the stored transcript of a recording in the chunks of this version."""
+        stored = catalogue.load_sources(self._store, [file.source])[file.source]
+        document = Document(stored.title, stored.text, "prose", published=stored.published, places=tuple(stored.places))
+        chunks = split_document(document, self._recipe)
+        return ParsedFile(stored.uri, file.content_hash, file.size, file.mtime_ns, document, chunks)
 
     def _tasks(self, files: Sequence[FoundFile], readers: ReaderPool, scratch: Path) -> Iterator[FileTask]:
         """Yield the files that must be opened.
@@ -214,8 +214,12 @@ class Ingestion:
 
     def _choose_task(self, found: FoundFile, unpacked: str = "") -> Iterator[FileTask]:
         task = FileTask(found.path, self._get_known_hash(found.path), found.size, self._include_secrets, unpacked)
-        if self._transcription and is_recording(Path(found.path)):
-            yield replace(task, max_part_bytes=self._transcription.max_part_bytes)
+        earlier = self._known.get(found.path)
+        if is_recording(Path(found.path)) and (self._transcription or earlier):
+            # A transcript was paid for, so any version and any settings keep it while the recording is the same.
+            known_hash = earlier.content_hash if earlier else ""
+            part_bytes = self._transcription.max_part_bytes if self._transcription else 0
+            yield replace(task, known_hash=known_hash, max_part_bytes=part_bytes)
         elif reason := find_refusal(Path(found.path)):
             self._handle_outcome(UnreadableFile(found.path, reason))
         else:
@@ -270,6 +274,8 @@ class Ingestion:
             self._recordings.append(outcome)
             return
         earlier = self._known.get(outcome.path)
+        if isinstance(outcome, UnchangedFile) and earlier and is_recording(Path(outcome.path)):
+            outcome = outcome if self._is_current(earlier) else self._split_again(earlier)
         if isinstance(outcome, ParsedFile):
             self._count_chunks(self._writer.add(outcome, is_known=earlier is not None))
             self._counts.changed += earlier is not None

@@ -21,7 +21,7 @@ from tenure.knowledge.store.schema import hash_parts
 from tenure.models.errors import RequestRejected, TransportError
 from tenure.models.transcription import TimedTranscript, TranscriptionModel
 from tenure.settings.models import TranscriptionSettings
-from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.document import Unreadable
 from tenure.sources.document.normal_form import collapse_whitespace
 from tenure.sources.parsers.formats.transcript import Cue, write_cues
 from tenure.sources.parsers.parse import add_path_metadata, open_document
@@ -51,7 +51,14 @@ class Transcription:
         corpus: str,
         settings: TranscriptionSettings,
         recipe: ReadingOptions,
+        max_usd: float | None = None,
+        paid_seconds: float = 0.0,
     ) -> None:
+        """Begin no call after `max_usd` is spent, with the `paid_seconds` of earlier attempts.
+
+        The last call may exceed it, since the length of a recording is known only when it is transcribed.
+        """
+        self._max_usd, self._paid_seconds = max_usd, paid_seconds
         self._model, self._answers, self._run = model, answers, get_answer_run(corpus)
         self._settings, self._recipe = settings, recipe
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="transcription")
@@ -73,24 +80,23 @@ class Transcription:
         """Size of a part that the server accepts."""
         return int(self._settings.transcription_max_megabytes * 1_000_000)
 
-    def read(self, recording: Recording, known: Document | None, on_wait: Callable[[], None]) -> ParsedFile:
-        """Return a recording as a file, with the known document of the same bytes if there is one.
+    def read(self, recording: Recording, on_wait: Callable[[], None]) -> ParsedFile:
+        """Return a recording as a file.
 
         Raises:
             Unreadable: it has no words, or the server refuses it.
             TransportError: the same call may succeed later.
         """
-        return await_result(self._thread.submit(self._read, recording, known), on_wait)
+        return await_result(self._thread.submit(self._read, recording), on_wait)
 
-    def _read(self, recording: Recording, known: Document | None) -> ParsedFile:
-        if known is None:
-            cues = [*self._transcribe(recording)]
-            if not any(cue.lines for cue in cues):
-                raise Unreadable("is a recording in which no words were recognized")
-            known = add_path_metadata(write_cues(cues), Path(recording.path))
+    def _read(self, recording: Recording) -> ParsedFile:
+        cues = [*self._transcribe(recording)]
+        if not any(cue.lines for cue in cues):
+            raise Unreadable("is a recording in which no words were recognized")
+        document = add_path_metadata(write_cues(cues), Path(recording.path))
         return ParsedFile(
             *(recording.path, recording.content_hash, recording.size, recording.mtime_ns),
-            *(known, split_document(known, self._recipe)),
+            *(document, split_document(document, self._recipe)),
         )
 
     def _transcribe(self, recording: Recording) -> Iterator[Cue]:
@@ -114,6 +120,7 @@ class Transcription:
                 f"was not transcribed: {self._settings.transcription_max_minutes:g} minutes are used up, the most "
                 "that one ingestion sends (TENURE_TRANSCRIPTION_MAX_MINUTES sets it; the next one continues)"
             )
+        self._check_cost()
         if self._is_stopped:
             raise Unreadable("was not transcribed: the ingestion was stopped")
         transcript = self._request(data, suffix)
@@ -121,6 +128,19 @@ class Transcription:
         self._answers.save_answer(request, self._run, answer)
         self.seconds += transcript.seconds
         return transcript
+
+    def _check_cost(self) -> None:
+        """Raise `Unreadable` if another call could not be paid for."""
+        if self._max_usd is None:
+            return
+        price = self._settings.transcription_price
+        if price is None:
+            raise Unreadable(
+                "was not transcribed: the cost of the run is limited, and the price of a minute is not known "
+                "(TENURE_TRANSCRIPTION_PRICE)"
+            )
+        if price and (self._paid_seconds + self.seconds) / 60 * price >= self._max_usd:
+            raise Unreadable("was not transcribed: the maximum cost of the run is used up (--max-cost)")
 
     def _request(self, data: bytes, suffix: str) -> TimedTranscript:
         tries = 0

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tenure.sources.parsers.table_text import format_value
+from tenure.sources.sql_process import run_select
 from tenure.sources.tables.catalogue import Column, Database, Table
 from tenure.sources.tables.sql_engine import SqlError, SqlLimits, quote_name, quote_text
-from tenure.sources.tables.sql_process import run_select
 
 MAX_COLUMNS: Final = 30
 MAX_VALUE_CHARACTERS: Final = 40

@@ -47,9 +47,9 @@ from tenure.sources.parsers.table_text import (
     format_csv,
     format_value,
 )
+from tenure.sources.sql_process import describe_tables, run_select
 from tenure.sources.tables.catalogue import Column, Database, ResultTable, Table, list_databases
 from tenure.sources.tables.sql_engine import SqlError, SqlLimits
-from tenure.sources.tables.sql_process import describe_tables, run_select
 
 _MAX_FILES = 8
 """Files whose tables are offered for one question."""

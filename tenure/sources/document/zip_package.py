@@ -20,6 +20,18 @@ _MAX_MEMBERS: Final = 20_000
 _RELATIONS: Final = "_rels/.rels"
 _STRICT: Final = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")  # ".../ooxml/wordprocessingml/main".
 _TRANSITIONAL: Final = rb"http://schemas.openxmlformats.org/\1/2006/"
+_CONTENT_TYPES: Final = "[Content_Types].xml"
+# Main parts of templates, slide shows and documents with macros, such as
+# "application/vnd.ms-word.document.macroEnabled.main+xml" and "…wordprocessingml.template.main+xml".
+_WORD: Final = re.compile(
+    rb"application/(?:vnd\.ms-word\.(?:document|template)\.macroEnabled(?:Template)?"
+    rb"|vnd\.openxmlformats-officedocument\.wordprocessingml\.template)\.main\+xml"
+)
+_SLIDES: Final = re.compile(
+    rb"application/(?:vnd\.ms-powerpoint\.(?:slideshow|template)\.macroEnabled"
+    rb"|vnd\.openxmlformats-officedocument\.presentationml\.(?:slideshow|template))\.main\+xml"
+)
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument."
 _MANIFEST: Final = "META-INF/manifest.xml"
 
 PACKAGE_ERRORS: Final = (
@@ -57,16 +69,21 @@ def check_package(data: bytes, limit_bytes: int, old_format: str) -> None:
             raise Unreadable("is encrypted")
 
 
-def to_transitional(data: bytes) -> bytes:
-    """Return an Office package in the transitional form, which libraries know; a strict one has other namespaces."""
+def to_plain_package(data: bytes) -> bytes:
+    """Return an Office package in the form that libraries know: transitional namespaces, and no template or macros."""
     with zipfile.ZipFile(io.BytesIO(data)) as package:
-        if _RELATIONS not in package.namelist() or not _STRICT.search(package.read(_RELATIONS)):
+        names = package.namelist()
+        is_strict = _RELATIONS in names and _STRICT.search(package.read(_RELATIONS))
+        types = package.read(_CONTENT_TYPES) if _CONTENT_TYPES in names else b""
+        plain = _WORD.sub(f"{_OFFICE}wordprocessingml.document.main+xml".encode(), types)
+        plain = _SLIDES.sub(f"{_OFFICE}presentationml.presentation.main+xml".encode(), plain)
+        if plain == types and not is_strict:
             return data
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as converted:
             for part in package.infolist():
-                content = package.read(part)
-                is_xml = part.filename.endswith((".xml", ".rels"))
+                content = plain if part.filename == _CONTENT_TYPES else package.read(part)
+                is_xml = is_strict and part.filename.endswith((".xml", ".rels"))
                 converted.writestr(part, _STRICT.sub(_TRANSITIONAL, content) if is_xml else content)
         return buffer.getvalue()
 

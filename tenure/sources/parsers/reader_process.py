@@ -31,18 +31,19 @@ from tenure.files.discovery import INCLUDE_SECRETS_HINT, FoundFile, SkippedPath,
 from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document import attachments
-from tenure.sources.document.document import Document, Unreadable
+from tenure.sources.document.document import NO_TEXT, Document, Unreadable
 from tenure.sources.document.recording import RecordingPart, divide_recording
 from tenure.sources.isolation import limit_memory
 from tenure.sources.parsers import recognition
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode, parse_code_file
 from tenure.sources.parsers.parse import detect_suffix, open_document, parse_open_file
+from tenure.sources.parsers.registry import find_format
 from tenure.sources.parsers.web_page import parse_page
 
 READY_MESSAGE = "ready"
 PAGE_MESSAGE = "page"
 """Message that the text of a page is going to be recognized, which takes time of its own."""
-PARSER_VERSION = "16"
+PARSER_VERSION = "17"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -263,9 +264,7 @@ def read_source(task: ReaderTask, recipe: ReadingOptions) -> ReaderOutcome:
     except Exception as error:
         return UnreadableFile(task.path, f"broke its parser: {type(error).__name__}: {error}"[:300])
     file = outcome.file if isinstance(outcome, ParsedPage) else outcome
-    return (
-        UnreadableFile(task.path, "contains no text") if isinstance(file, ParsedFile) and not file.chunks else outcome
-    )
+    return UnreadableFile(task.path, NO_TEXT) if isinstance(file, ParsedFile) and not file.chunks else outcome
 
 
 def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Recording | UnchangedFile:
@@ -304,7 +303,8 @@ def _draw_page(task: PictureTask) -> DrawnPage:
 
             image = encode_figure(data, opened.path, task.place, task.side, task.check)
             return DrawnPage(task.path, image, "image/jpeg")
-        if detect_suffix(data, opened.path.suffix.lower()) == ".pptx":
+        declared = find_format(detect_suffix(data, opened.path.suffix.lower()))
+        if declared and declared.module == "pptx":
             from tenure.sources.parsers.views.slide_picture import draw_slide
 
             return DrawnPage(task.path, draw_slide(data, task.place), "image/svg+xml")

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,7 @@ from tenure.sources.tables.catalogue import (
 )
 from tenure.sources.tables.csv_rows import locate_rows
 from tenure.sources.tables.pinned_files import open_databases
+from tenure.sources.tables.sheet_notes import SheetNote, list_notes
 from tenure.sources.tables.sql_engine import NO_TABLES, SqlEngine, SqlError, SqlLimits, is_type_mismatch
 
 _LIMITS: Final = SqlLimits(seconds=40.0, rows=200, memory_mb=1024)
@@ -72,7 +73,7 @@ def describe_table_file(path: Path, *, uniform: bool = False) -> Document:
         raise Unreadable("has no uniform records")
     if kind in ("csv", "tsv"):
         tables = tuple(replace(table, origin=locate_rows(path.absolute(), table)) for table in tables)
-    return build_description("", tables)
+    return build_description("", tables, list_notes(path.absolute()) if kind == "sheets" else ())
 
 
 def describe_tables(database: Database, limits: SqlLimits) -> tuple[Table, ...]:
@@ -85,11 +86,17 @@ def describe_tables(database: Database, limits: SqlLimits) -> tuple[Table, ...]:
     return _describe_database(database, limits, as_text=True)
 
 
-def build_description(title: str, tables: Sequence[Table]) -> Document:
-    """Return a document with a section for each table: its columns, their statistics, and rows."""
+def build_description(title: str, tables: Sequence[Table], notes: Sequence[SheetNote] = ()) -> Document:
+    """Return a document with a section for each table: its columns, their statistics, and rows; then notes."""
     form, places = NormalFormWriter(), list[DocumentPlace]()
     for table in tables:
         _describe(form, table, places)
+    for sheet, of_sheet in groupby(notes, key=lambda note: note.sheet):
+        form.add_heading(1, f"Comments and text boxes of {sheet}")
+        for _, kind, cell in of_sheet:
+            place = CellRange(format_sheet(sheet), cell.row, cell.column, cell.row, cell.column).label
+            places.append(DocumentPlace(form.length + 2, place))
+            form.add_paragraph(f"{kind}: {cell.text}")
     return Document(title=title, text=form.text, kind="prose", places=tuple(places))
 
 
@@ -200,6 +207,8 @@ def _describe(form: NormalFormWriter, table: Table, places: list[DocumentPlace])
             places.append(DocumentPlace(form.length + 2, place.label))
             form.add_paragraph(" ".join(cell.text for cell in row))
         places.append(DocumentPlace(form.length + 2, places[-1 - len(table.origin.titles)].label))
+        if table.origin.is_hidden:
+            form.add_paragraph(f"The sheet of the table {table.name} is hidden in its workbook.")
     columns = _join_list([column.name for column in table.columns])
     size = "" if table.row_count is None else f"{table.row_count} row{'' if table.row_count == 1 else 's'} and "
     form.add_paragraph(f"The table {table.name} has {size}the columns {columns}.")

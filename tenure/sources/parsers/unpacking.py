@@ -61,13 +61,17 @@ class UnpackLimits:
     ratio_bytes: int = 50_000_000
 
 
-def unpack(file: IO[bytes], name: str, folder: Path, limits: UnpackLimits | None = None) -> tuple[SkippedPath, ...]:
+def unpack(
+    file: IO[bytes], name: str, folder: Path, limits: UnpackLimits | None = None, only: str = ""
+) -> tuple[SkippedPath, ...]:
     """Unpack an open archive into an empty folder; return the files that are not unpacked, by their paths in it.
+
+    With `only`, the file of this path in the archive is unpacked alone.
 
     Raises:
         Unreadable: it is damaged from its beginning, encrypted, or expands beyond the bounds.
     """
-    unpacker = _Unpacker(folder, limits or UnpackLimits(), file.seek(0, 2))
+    unpacker = _Unpacker(folder, limits or UnpackLimits(), file.seek(0, 2), only)
     file.seek(0)
     unpacker.unpack(file, PurePath(name), PurePosixPath(), depth=1)
     return tuple(unpacker.skipped)
@@ -78,8 +82,9 @@ class _Full(Exception):
 
 
 class _Unpacker:
-    def __init__(self, folder: Path, limits: UnpackLimits, packed_bytes: int) -> None:
+    def __init__(self, folder: Path, limits: UnpackLimits, packed_bytes: int, only: str) -> None:
         self.skipped: list[SkippedPath] = []
+        self._only = only
         self._folder, self._limits = folder, limits
         self._max_bytes = min(limits.total_bytes, max(limits.ratio * packed_bytes, limits.ratio_bytes))
         self._bytes = self._members = 0
@@ -147,6 +152,8 @@ class _Unpacker:
         if self._members >= self._limits.members:
             raise _Full
         self._members += 1
+        if self._only and not PurePosixPath(self._only).is_relative_to(path):
+            return
         if path.is_absolute() or ".." in path.parts or _DRIVE.match(path.parts[0]):
             self._skip(path, "has a path that leads out of its archive")
             return

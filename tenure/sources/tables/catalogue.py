@@ -104,6 +104,7 @@ class SheetOrigin:
     """Rows of the sample."""
     titles: tuple[tuple[CellText, ...], ...] = ()
     """Rows above the header."""
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True)

@@ -49,20 +49,30 @@ class FilledRow(NamedTuple):
     cells: Sequence[SheetCell]
 
 
+class SheetGrid(NamedTuple):
+    """Cells of a sheet."""
+
+    title: str
+    left: int
+    """Number of the first column, from 1."""
+    rows: Sequence[FilledRow]
+    is_hidden: bool
+
+
 def read_sheets(path: Path) -> Iterator[Sheet]:
-    """Yield the visible sheets of a workbook that are not empty.
+    """Yield the sheets of a workbook that are not empty, also those that are hidden.
 
     Raises:
         Unreadable: the workbook is encrypted, damaged or too large.
     """
     names: set[str] = set()
-    for title, left, rows in read_rows(path):
-        if sheet := _build_sheet(title, left, rows, names):
+    for grid in read_grids(path):
+        if sheet := _build_sheet(grid, names):
             yield sheet
 
 
-def read_rows(path: Path) -> Iterator[tuple[str, int, list[FilledRow]]]:
-    """Yield name, number of the first column, and rows of each visible sheet of a workbook; see `read_sheets`."""
+def read_grids(path: Path) -> Iterator[SheetGrid]:
+    """Yield the cells of each sheet of a workbook; see `read_sheets`."""
     try:
         with open_file(path.absolute()) as opened:
             data = opened.read(_MAX_BYTES + 1)
@@ -80,10 +90,10 @@ def read_rows(path: Path) -> Iterator[tuple[str, int, list[FilledRow]]]:
         raise Unreadable("is not a valid workbook") from error
 
 
-def _read_workbook(workbook: CalamineWorkbook) -> Iterator[tuple[str, int, list[FilledRow]]]:
+def _read_workbook(workbook: CalamineWorkbook) -> Iterator[SheetGrid]:
     cells = 0
     for metadata in workbook.sheets_metadata:
-        if metadata.typ != SheetTypeEnum.WorkSheet or metadata.visible != SheetVisibleEnum.Visible:
+        if metadata.typ != SheetTypeEnum.WorkSheet:
             continue
         sheet = workbook.get_sheet_by_name(metadata.name)
         cells += sheet.height * sheet.width
@@ -92,11 +102,12 @@ def _read_workbook(workbook: CalamineWorkbook) -> Iterator[tuple[str, int, list[
         top, left = sheet.start or (0, 0)
         rows = [[None if cell == "" else cell for cell in row] for row in sheet.to_python()]
         filled = [FilledRow(n, row) for n, row in enumerate(rows, top + 1) if any(cell is not None for cell in row)]
-        yield metadata.name, left + 1, filled
+        yield SheetGrid(metadata.name, left + 1, filled, metadata.visible != SheetVisibleEnum.Visible)
 
 
-def _build_sheet(title: str, left: int, rows: Sequence[FilledRow], names: set[str]) -> Sheet | None:
+def _build_sheet(grid: SheetGrid, names: set[str]) -> Sheet | None:
     """Return the table of a sheet with the names of its header, or None if the sheet is empty."""
+    title, left, rows, is_hidden = grid
     header = _find_header(rows)
     width = max((len(row.cells) for row in rows), default=0)
     columns = make_column_names([None] * width if header is None else rows[header].cells)
@@ -111,6 +122,7 @@ def _build_sheet(title: str, left: int, rows: Sequence[FilledRow], names: set[st
         None if header is None else rows[header].number,
         tuple(row.number for row in body[:DEFAULT_SAMPLE_ROWS]),
         tuple(_list_texts(row, left) for row in rows[: header or 0]),
+        is_hidden,
     )
     table = pa.table({columns[index]: _build_column(values[index]) for index in filled})
     return Sheet(make_unique(to_sql_identifier(title), names), table, origin)

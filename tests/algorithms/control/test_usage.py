@@ -11,14 +11,15 @@ from tenure.algorithms.control.usage import (
     add_search,
     add_transcription,
     count_answers,
+    limit_transcription,
     merge_usage,
     record_call,
     sum_run_usage,
 )
-from tenure.contracts.evidence.corpora import IngestReport
+from tenure.contracts.evidence.corpora import IngestReport, IngestRequest
 from tenure.contracts.evidence.passages import SearchReply
 from tenure.contracts.run.role_calls import RoleReply, SavedUsage
-from tenure.contracts.run.run import Feedback, RoleUsage, Usage, WorkflowUsage
+from tenure.contracts.run.run import Feedback, RoleUsage, RunLimits, Usage, WorkflowUsage
 from tests.support.tiers import slow
 
 CALLS = st.lists(
@@ -171,3 +172,12 @@ def test_transcribed_minutes_are_part_of_the_cost(price: float | None, cost: flo
 
     assert usage.cost_usd == pytest.approx(cost)
     assert usage.model_calls == 1
+
+
+@pytest.mark.parametrize(("most", "left"), [(None, None), (2.0, 1.5), (0.25, 0.0)])
+def test_recordings_may_cost_what_is_left(most: float | None, left: float | None) -> None:
+    """The maximum cost of a run, less what it has spent, limits the transcription of its documents."""
+    request = IngestRequest(corpus="c", paths=("/docs",))
+    limited = limit_transcription(request, RunLimits(max_cost_usd=most), Usage(cost_usd=0.5))
+
+    assert limited.max_transcription_usd == left

@@ -21,6 +21,7 @@ from tenure.knowledge.store.schema import make_source_id
 from tenure.models.errors import TransportError
 from tenure.models.factory import create_transcription_model
 from tenure.settings import Settings
+from tenure.sources.document.recording import NO_MODEL
 from tests.knowledge.word_vectors import WordVectors
 from tests.model_server import Fault, ModelServer
 from tests.sources.recordings import make_wav
@@ -49,7 +50,7 @@ def open_base(server: ModelServer, uri: str, **settings: Any) -> KnowledgeBase:
     chosen = Settings(
         transcription_model="whisper-1",
         transcription_base_url=server.base_url,
-        transcription_max_megabytes=0.08,
+        transcription_max_megabytes=settings.pop("megabytes", 0.08),
         transcription_timeout=settings.pop("transcription_timeout", 30),
         **settings,
     )
@@ -103,6 +104,34 @@ def test_a_recording_is_paid_once(server: ModelServer, uri: str, docs: Path, mon
     assert load(base, docs / "talk.wav").find_place(0) == "00:00:00"
 
 
+def test_a_transcript_is_kept_without_a_model(
+    server: ModelServer, uri: str, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version without a model keeps what was paid for; a changed recording is named as not read."""
+    recording = docs / "2021-03-04-interview.wav"
+    ingest(open_base(server, uri), docs)
+    monkeypatch.setattr(corpus_writer, "PARSER_VERSION", "next")
+    unset = KnowledgeBase(uri, WordVectors(), Settings())
+
+    assert (report := ingest(unset, docs)).changed == 2 and not report.skipped
+    assert WORDS in load(unset, recording).text
+    assert ingest(unset, docs).unchanged == 2
+    recording.write_bytes(make_wav([1]))
+    report = ingest(unset, docs)
+    assert (report.removed, get_reasons(report)) == (1, {recording.name: NO_MODEL})
+
+
+def test_a_smaller_limit_keeps_a_transcript(
+    server: ModelServer, uri: str, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording that the server would no longer accept keeps its transcript in another version."""
+    ingest(open_base(server, uri), docs)
+    monkeypatch.setattr(corpus_writer, "PARSER_VERSION", "next")
+    report = ingest(open_base(server, uri, megabytes=0.001), docs)
+
+    assert (report.changed, report.skipped_total) == (2, 0)
+
+
 def test_a_dropped_corpus_takes_its_transcripts_with_it(server: ModelServer, uri: str, docs: Path) -> None:
     """The cache of a dropped corpus is deleted, so that its words are nowhere."""
     base = open_base(server, uri)
@@ -129,9 +158,7 @@ def test_without_a_model_recordings_are_named(ingest: Any, docs: Path) -> None:
     report = ingest(docs)
 
     assert (report.added, report.transcribed_seconds) == (1, 0)
-    assert get_reasons(report) == {
-        "2021-03-04-interview.wav": "is a recording, and no transcription is set up (TENURE_TRANSCRIPTION_MODEL)"
-    }
+    assert get_reasons(report) == {"2021-03-04-interview.wav": NO_MODEL}
 
 
 @pytest.mark.parametrize(
@@ -183,6 +210,21 @@ def test_one_ingestion_sends_no_more_than_its_minutes(server: ModelServer, uri: 
     assert "2.5 minutes are used up" in get_reasons(report)["2021-03-04-interview.wav"]
     assert report.transcribed_seconds == 180 and len(server.requests) == 2
     assert ingest(base, docs).added == 1
+
+
+def test_a_maximum_cost_ends_the_calls(server: ModelServer, uri: str, docs: Path) -> None:
+    """No call begins once the money is spent, also by earlier attempts, or without a price to compute it by."""
+
+    def get_reason(price: float | None, **limits: float) -> str:
+        request = IngestRequest(corpus="c", paths=(str(docs),), **limits)
+        report = open_base(server, uri, transcription_price=price).corpora.ingest(request, lambda progress: None)
+        return get_reasons(report)["2021-03-04-interview.wav"]
+
+    assert get_reason(None, max_transcription_usd=1).endswith("is not known (TENURE_TRANSCRIPTION_PRICE)")
+    assert get_reason(1, max_transcription_usd=1, transcribed_seconds=60).endswith("is used up (--max-cost)")
+    assert not server.requests
+    assert get_reason(1, max_transcription_usd=1).endswith("is used up (--max-cost)")
+    assert len(server.requests) == 1  # each call costs 1.50 USD
 
 
 def test_a_cancelled_ingestion_does_not_wait_for_the_server(server: ModelServer, uri: str, docs: Path) -> None:

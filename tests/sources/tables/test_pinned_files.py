@@ -2,12 +2,15 @@
 
 import shutil
 import sqlite3
+import tarfile
+import zipfile
 from contextlib import closing
 from pathlib import Path
 from typing import IO
 
 import pytest
 
+from tenure.sources.parsers.unpacking import unpack
 from tenure.sources.tables.catalogue import list_databases
 from tenure.sources.tables.pinned_files import open_databases
 
@@ -61,3 +64,25 @@ def test_a_database_that_cannot_be_opened_has_a_reason(database: Path, tmp_path:
     with open_databases(list_databases(paths)) as pinned:
         assert [opened.name for opened in pinned.databases] == ["shop"]
     assert pinned.problems == ("gone cannot be opened (No such file or directory)", "link is a symbolic link")
+
+
+def test_files_in_archives_are_unpacked_for_the_block(database: Path, tmp_path: Path) -> None:
+    """A table in an archive in an archive is opened by a copy; another archive without the file has a reason."""
+    inner, outer, other = tmp_path / "in.zip", tmp_path / "out.tar.gz", tmp_path / "other.zip"
+    with zipfile.ZipFile(inner, "w") as package:
+        package.writestr("data/sales.csv", "region,revenue\nNorth,5\n")
+        package.write(database, "shop.sqlite")
+    with tarfile.open(outer, "w:gz") as package_of_packages:
+        package_of_packages.add(inner, "all/in.zip")
+    with zipfile.ZipFile(other, "w") as package:
+        package.writestr("note.txt", "Nothing else.")
+    inside = outer / "all" / "in.zip"
+    paths = [str(inside / "data" / "sales.csv"), str(inside / "shop.sqlite"), str(other / "gone.csv")]
+
+    with open_databases(list_databases(paths), unpack) as pinned:
+        by_name = {opened.name: Path(opened.location) for opened in pinned.databases}
+        assert by_name["sales"].read_text() == "region,revenue\nNorth,5\n"
+        with closing(sqlite3.connect(by_name["shop"])) as reader:
+            assert reader.execute("SELECT n FROM sold").fetchall() == [(1,)]
+    assert pinned.problems == ("gone cannot be opened (No such file or directory)",)
+    assert not by_name["sales"].exists()

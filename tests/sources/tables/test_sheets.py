@@ -47,8 +47,8 @@ def test_columns_without_names_are_numbered(tmp_path: Path) -> None:
     assert [str(kind) for kind in sheet.table.schema.types][:2] == ["int64", "double"]
 
 
-def test_hidden_sheets_are_no_tables(tmp_path: Path) -> None:
-    """Hidden sheets are not read; the only row of a sheet is no header."""
+def test_hidden_sheets_are_marked(tmp_path: Path) -> None:
+    """Hidden sheets are tables that know it; the only row of a sheet is no header."""
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(str(path)) as workbook:
         workbook.add_worksheet("shown").write_row(0, 0, ["only", "words"])
@@ -57,7 +57,10 @@ def test_hidden_sheets_are_no_tables(tmp_path: Path) -> None:
         hidden.write_column(0, 0, ["a", "b"])
         hidden.hide()
 
-    assert [sheet.table.to_pydict() for sheet in read_sheets(path)] == [{"column 1": ["only"], "column 2": ["words"]}]
+    shown, behind = read_sheets(path)
+    assert shown.table.to_pydict() == {"column 1": ["only"], "column 2": ["words"]}
+    assert behind.table.to_pydict() == {"a": ["b"]}
+    assert (shown.origin.is_hidden, behind.origin.is_hidden) == (False, True)
 
 
 def test_a_table_knows_its_place_in_the_sheet(tmp_path: Path) -> None:

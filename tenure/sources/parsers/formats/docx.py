@@ -21,7 +21,7 @@ from tenure.sources.document.zip_package import (
     build_document,
     check_package,
     parse_xml,
-    to_transitional,
+    to_plain_package,
 )
 from tenure.sources.parsers.charts import list_plots, list_titles
 from tenure.sources.parsers.html_blocks import write_blocks
@@ -31,7 +31,7 @@ from tenure.sources.parsers.registry import Format
 DOCX: Final = Format(
     parser="parse_docx",
     description="Word documents: headings, lists, tables, text boxes, pictures, charts, notes, comments, running heads",
-    suffixes=(".docx",),
+    suffixes=(".docx", ".docm", ".dotx", ".dotm"),
     media_types=("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
     is_binary=True,
     package_member=b"word/document.xml",
@@ -64,7 +64,7 @@ def parse_docx(data: bytes, limit_bytes: int) -> Document:
     """Parse a Word document."""
     try:
         check_package(data, limit_bytes, "the old binary Word format")
-        word = docx.Document(io.BytesIO(to_transitional(data)))
+        word = docx.Document(io.BytesIO(to_plain_package(data)))
         form, pictures = _read_blocks(word)
         return replace(build_document(form, word.core_properties), pictures=pictures)
     except (OpcError, *PACKAGE_ERRORS) as error:

@@ -17,7 +17,7 @@ from tenure.sources.document.zip_package import (
     build_document,
     check_package,
     parse_xml,
-    to_transitional,
+    to_plain_package,
 )
 from tenure.sources.parsers.charts import list_plots, list_titles
 from tenure.sources.parsers.registry import Format
@@ -25,7 +25,7 @@ from tenure.sources.parsers.registry import Format
 PPTX: Final = Format(
     parser="parse_pptx",
     description="presentations, slide by slide: text, diagrams, tables, pictures, data of charts, comments, notes",
-    suffixes=(".pptx",),
+    suffixes=(".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"),
     media_types=("application/vnd.openxmlformats-officedocument.presentationml.presentation",),
     is_binary=True,
     package_member=b"ppt/presentation.xml",
@@ -57,7 +57,7 @@ def open_presentation(data: bytes, limit_bytes: int) -> Presentation:
         Exception: one of python-pptx or `PACKAGE_ERRORS` if it is damaged.
     """
     check_package(data, limit_bytes, "the old binary PowerPoint format")
-    return pptx.Presentation(io.BytesIO(to_transitional(data)))
+    return pptx.Presentation(io.BytesIO(to_plain_package(data)))
 
 
 def _write_slide(form: NormalFormWriter, number: int, slide: Slide) -> None:

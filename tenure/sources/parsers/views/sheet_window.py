@@ -14,7 +14,7 @@ from tenure.contracts.evidence.recognition import SheetPlace
 from tenure.files.opening import FileRefused
 from tenure.sources.document.document import Unreadable
 from tenure.sources.tables.csv_rows import read_records
-from tenure.sources.tables.sheets import format_cell, read_rows
+from tenure.sources.tables.sheets import format_cell, read_grids
 
 _ROWS_AROUND: Final = 4
 _COLUMNS_AROUND: Final = 2
@@ -66,10 +66,10 @@ def _iterate_rows(path: Path, sheet: str, columns: range, last: int) -> Iterator
         for number, record in enumerate(islice(read_records(path), last), 1):
             yield number, _cut(record[columns.start - 1 : columns.stop - 1])
         return
-    for title, left, rows in read_rows(path):
-        if title == sheet:
-            for row in rows:
-                texts = [""] * (left - 1) + ["" if cell is None else format_cell(cell) for cell in row.cells]
+    for grid in read_grids(path):
+        if grid.title == sheet:
+            for row in grid.rows:
+                texts = [""] * (grid.left - 1) + ["" if cell is None else format_cell(cell) for cell in row.cells]
                 yield row.number, _cut(texts[columns.start - 1 : columns.stop - 1])
 
 

@@ -13,7 +13,7 @@ from lxml import etree
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.formats.docx import parse_docx
-from tests.sources.packages import pack_zeros, package
+from tests.sources.packages import change_type, pack_zeros, package
 
 LIMIT = 10_000_000
 
@@ -188,6 +188,22 @@ def test_charts_and_pages_of_html_are_read() -> None:
     )
 
     assert text == "| Rye | 6 |\n\n## Oats\n\nTwo hours."
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "vnd.ms-word.document.macroEnabled",
+        "vnd.openxmlformats-officedocument.wordprocessingml.template",
+        "vnd.ms-word.template.macroEnabledTemplate",
+    ],
+)
+def test_templates_and_documents_with_macros_are_read(kind: str) -> None:
+    """They differ from a document by the type of their main part alone."""
+    plain = "vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    assert parse_docx(change_type(make_docx(), plain, f"{kind}.main+xml"), LIMIT).text == (
+        parse_docx(make_docx(), LIMIT).text
+    )
 
 
 def test_a_strict_document_is_read() -> None:

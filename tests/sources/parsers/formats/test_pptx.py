@@ -8,7 +8,7 @@ import pytest
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.formats.pptx import parse_pptx
-from tests.sources.packages import make_pptx, make_rich_pptx, pack_zeros, package
+from tests.sources.packages import change_type, make_pptx, make_rich_pptx, pack_zeros, package
 
 LIMIT = 10_000_000
 
@@ -25,6 +25,22 @@ def test_slides_become_sections_and_pages() -> None:
     starts = [document.text[start:].split("\n")[0] for start in document.pages]
     assert starts == ["# First things", "# Slide 2", "# The end"]
     assert bisect_right(document.pages, document.text.index("Sales")) == 2
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "vnd.ms-powerpoint.slideshow.macroEnabled",
+        "vnd.openxmlformats-officedocument.presentationml.slideshow",
+        "vnd.ms-powerpoint.template.macroEnabled",
+    ],
+)
+def test_shows_and_templates_are_read(kind: str) -> None:
+    """They differ from a presentation by the type of their main part alone."""
+    plain = "vnd.openxmlformats-officedocument.presentationml.presentation.main+xml"
+    assert parse_pptx(change_type(make_pptx(), plain, f"{kind}.main+xml"), LIMIT).text == (
+        parse_pptx(make_pptx(), LIMIT).text
+    )
 
 
 def test_diagrams_comments_and_titles_of_charts_are_read() -> None:

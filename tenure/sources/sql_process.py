@@ -16,6 +16,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from tenure.sources.isolation import build_child_environment, limit_memory
+from tenure.sources.parsers.unpacking import unpack
 from tenure.sources.tables.catalogue import Database, ResultTable, Table
 from tenure.sources.tables.pinned_files import open_databases
 from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, SqlTimeout, is_type_mismatch
@@ -25,7 +26,7 @@ _START_SECONDS: Final = 20.0
 """Time for starting, opening databases and interrupting, in addition to the limit of the statement."""
 _PROCESS_MEMORY_MB: Final = 1024
 """Memory of the process in addition to the engine: libraries, and a workbook while it is loaded."""
-_MAIN: Final = "from tenure.sources.tables.sql_process import main; main()"
+_MAIN: Final = "from tenure.sources.sql_process import main; main()"
 _TABLES: Final = TypeAdapter(tuple[Table, ...])
 _RESULT: Final = TypeAdapter(ResultTable)
 _DATABASES: Final = TypeAdapter(tuple[Database, ...])
@@ -93,7 +94,7 @@ def answer_request(request: dict[str, Any]) -> dict[str, Any]:
 def _execute(
     request: dict[str, Any], databases: Sequence[Database], limits: SqlLimits, *, as_text: bool
 ) -> dict[str, Any]:
-    with open_databases(databases) as pinned:
+    with open_databases(databases, unpack) as pinned:
         engine = SqlEngine(
             pinned.databases,
             limits,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tenure.sources.sql_process import describe_tables, run_select
 from tenure.sources.tables.sql_engine import SqlError, SqlLimits
-from tenure.sources.tables.sql_process import describe_tables, run_select
 from tests.sources.packages import wide_xlsx
 from tests.sources.table_files import inserted, opened, sqlite, table_file
 from tests.support.tiers import slow
