@@ -86,7 +86,7 @@ def measure(mechanism: str = "") -> dict[str, dict[str, float]]:
         start_server(Path(folder) / "requests", recording) as server,
     ):
         own = environment(Path(folder) / "home") | {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "recorded"}
-        with use_environment(own | MECHANISMS.get(mechanism, {})):
+        with use_environment({**own, **MECHANISMS.get(mechanism, {})}):
             try:
                 means = evaluate_tasks(Path(folder) / "logs")
             finally:

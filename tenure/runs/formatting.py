@@ -3,8 +3,6 @@
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, FailureError
 
-from tenure.algorithms.text.counts import format_count as format_count
-
 SUMMARY_BYTES = 180
 """Bytes left of the server's 200 for a summary after quoting."""
 

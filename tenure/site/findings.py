@@ -66,7 +66,7 @@ class SourceCard(NamedTuple):
     """Kind of document in a word or two."""
     date: str
     """Day of publication, or else of reading."""
-    count: int
+    citations: int
     """Number of statements that cite it."""
     span: tuple[int, int] | None
     """Offsets of the first cited words; None if none are cited."""

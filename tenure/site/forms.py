@@ -1,8 +1,8 @@
 """Read the forms of the page and uploads of programs; files go to the disk while they arrive."""
 
 import asyncio
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import python_multipart
@@ -164,3 +164,41 @@ def _join(pairs: list[tuple[str, str]]) -> Form:
     for name, value in pairs:
         form[name] = f"{form[name]}\n{value}" if name in form else value
     return form
+
+
+async def store_upload(received: ReceivedForm) -> str:
+    """Put the files and the pasted text of a form into a corpus; return its name, empty if there are none.
+
+    Raises:
+        TenureError: they cannot be stored.
+    """
+    upload, form = received.upload, received.values
+    try:
+        if received.problem:
+            raise received.problem
+        if text := form.get("pasted", "").strip():
+            await asyncio.to_thread(upload.add_text, text)
+        return await asyncio.to_thread(upload.publish, form.get("corpus", "").strip()) if upload.files else ""
+    finally:
+        await asyncio.to_thread(upload.discard)
+
+
+def join_query(request: Request) -> Form:
+    """Return the values of a query as those of a form."""
+    query = request.query_params
+    return {name: "\n".join(query.getlist(name)) for name in query}
+
+
+def drop_empty(form: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields that were filled in."""
+    return {name: value for name, value in form.items() if value.strip()}
+
+
+def split_fields(form: Form, *names: str) -> dict[str, Sequence[str]]:
+    """Return fields with one value on each line."""
+    return {name: split_lines(form.get(name, "")) for name in names}
+
+
+def split_lines(text: str) -> tuple[str, ...]:
+    """Return the lines of a text that are not empty, without spaces around them."""
+    return tuple(line.strip() for line in text.splitlines() if line.strip())

@@ -22,7 +22,7 @@ from tenure.runs.messages import ErrorReply
 from tenure.runs.service import Service
 from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.settings import Settings
-from tenure.site import api, pages
+from tenure.site import api, pages, rendering
 from tenure.site.forms import MAX_BODY_BYTES
 from tenure.site.openapi import build_description
 from tenure.temporal.gate.access import SECURITY_HEADERS, AccessGate, AccessPolicy
@@ -109,7 +109,7 @@ async def _explain_refusal(request: Request, error: Exception) -> Response:
     words = HTTPStatus(status).phrase.lower()
     if request.url.path.startswith(api.PREFIX):
         return JSONResponse(ErrorReply(error=words).model_dump(), status)
-    return pages.render_error(words, HTTPStatus(status))
+    return rendering.render_error(words, HTTPStatus(status))
 
 
 def serve_stack_page(listener: socket.socket) -> None:

@@ -19,7 +19,8 @@ from tenure.runs.messages import RunConversation, RunLabel
 from tenure.runs.service import Service
 from tenure.runs.session.run_records import open_run
 from tenure.runs.uploads import list_uploads
-from tenure.site.pages import STATIC, _render, render_report_page
+from tenure.site.pages import render_report_page
+from tenure.site.rendering import STATIC, render
 from tenure.temporal.connection import connect
 from tests.report.samples import SOURCES, full, programmed, report
 from tests.site.conftest import Site
@@ -311,7 +312,7 @@ async def answer_from_templates(route: Route) -> None:
         page = render_report_page("one", result, RunLabel(title="Sea", tags=("tides",)), CONVERSATION)
     else:
         passage = StoredPassage(source=SourceId("a"), title="Tides", uri="/a.md", text="rises", before="long " * 3000)
-        page = _render("source.html.jinja", **values, passage=passage)
+        page = render("source.html.jinja", **values, passage=passage)
     await route.fulfill(body=bytes(page.body), content_type="text/html")
 
 

@@ -14,7 +14,8 @@ from tenure.runs.messages import RunConversation, RunDetails
 from tenure.runs.service import Service
 from tenure.runs.session.server_target import locate_server
 from tenure.settings import Settings
-from tenure.site.pages import _list_options, _render
+from tenure.site.pages import _list_options
+from tenure.site.rendering import render
 from tests.report.samples import SOURCES, report
 
 
@@ -42,7 +43,7 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
         "summary": None,
         "has_patch": False,
     }
-    page = bytes(_render("live.html.jinja", **values).body)
+    page = bytes(render("live.html.jinja", **values).body)
 
     assert b"embedding: 120 of 400 chunks" in page
     assert b'max="400" value="120"' in page
@@ -73,7 +74,7 @@ def test_an_answer_is_shown_as_a_report_is() -> None:
         sources=result.sources,
     )
     conversation = RunConversation(exchanges=(), latest=reply)
-    page = bytes(_render("conversation.html.jinja", run_id="one", conversation=conversation).body).decode()
+    page = bytes(render("conversation.html.jinja", run_id="one", conversation=conversation).body).decode()
 
     assert 'popovertarget="answer-cite-1"' in page and "<mark>The sea rises twice a day.</mark>" in page
     assert '<a href="#answer-source-2">' in page and 'id="answer-source-2">[2]</span> <em>On tides</em>' in page
@@ -85,14 +86,14 @@ def test_a_question_that_only_a_change_could_answer_gets_no_advice_to_search() -
     reply = AskReply(run=RunId("one"), question="Why?", standalone_question="Why?", status="no_evidence")
     texts = reply.model_copy(update={"has_documents": False})
     pages = [
-        bytes(_render("conversation.html.jinja", run_id="one", conversation=RunConversation(latest=latest)).body)
+        bytes(render("conversation.html.jinja", run_id="one", conversation=RunConversation(latest=latest)).body)
         for latest in (reply, texts)
     ]
 
     assert [b"or search again" in page for page in pages] == [True, False]
     assert b"use the words of its report or its files" in pages[1]
     forms = [
-        bytes(_render("chat.html.jinja", run_id="one", conversation=RunConversation(has_documents=has)).body)
+        bytes(render("chat.html.jinja", run_id="one", conversation=RunConversation(has_documents=has)).body)
         for has in (True, False)
     ]
     assert [b'name="search_again"' in form for form in forms] == [True, False]
@@ -103,7 +104,7 @@ def test_a_source_shows_its_page_or_why_not() -> None:
     passage = StoredPassage(source=SourceId("a"), title="Bread", uri="/a.pdf", text="rye", page=2, picture="UklGRg==")
     changed = passage.model_copy(update={"picture": "", "no_picture": "has changed since it was read"})
     shown, missing, text = (
-        bytes(_render("source.html.jinja", run_id="one", passage=one).body).decode()
+        bytes(render("source.html.jinja", run_id="one", passage=one).body).decode()
         for one in (passage, changed, passage.model_copy(update={"picture": ""}))
     )
 
@@ -135,7 +136,7 @@ def test_a_slide_and_the_cells_of_a_sheet_are_shown() -> None:
     sheet = StoredPassage(source=SourceId("a"), title="Bread", uri="/a.xlsx", text="4", window=window)
 
     drawn, cells = (
-        bytes(_render("source.html.jinja", run_id="one", passage=one).body).decode() for one in (slide, sheet)
+        bytes(render("source.html.jinja", run_id="one", passage=one).body).decode() for one in (slide, sheet)
     )
 
     assert 'src="data:image/svg+xml;base64,PA==" alt="Slide 2 of Bread with the quoted words marked"' in drawn

@@ -215,15 +215,17 @@ def test_one_ingestion_sends_no_more_than_its_minutes(server: ModelServer, uri: 
 def test_a_maximum_cost_ends_the_calls(server: ModelServer, uri: str, docs: Path) -> None:
     """No call begins once the money is spent, also by earlier attempts, or without a price to compute it by."""
 
-    def get_reason(price: float | None, **limits: float) -> str:
-        request = IngestRequest(corpus="c", paths=(str(docs),), **limits)
+    def get_reason(price: float | None, limit: float, seconds: float = 0) -> str:
+        request = IngestRequest(
+            corpus="c", paths=(str(docs),), max_transcription_usd=limit, transcribed_seconds=seconds
+        )
         report = open_base(server, uri, transcription_price=price).corpora.ingest(request, lambda progress: None)
         return get_reasons(report)["2021-03-04-interview.wav"]
 
-    assert get_reason(None, max_transcription_usd=1).endswith("is not known (TENURE_TRANSCRIPTION_PRICE)")
-    assert get_reason(1, max_transcription_usd=1, transcribed_seconds=60).endswith("is used up (--max-cost)")
+    assert get_reason(None, 1).endswith("is not known (TENURE_TRANSCRIPTION_PRICE)")
+    assert get_reason(1, 1, seconds=60).endswith("is used up (--max-cost)")
     assert not server.requests
-    assert get_reason(1, max_transcription_usd=1).endswith("is used up (--max-cost)")
+    assert get_reason(1, 1).endswith("is used up (--max-cost)")
     assert len(server.requests) == 1  # each call costs 1.50 USD
 
 
