@@ -147,6 +147,9 @@ def write_pages(pages: Sequence[Sequence[PageItem]], outline: Mapping[str, int] 
         Unreadable: no page has a line.
     """
     bodies = list(_remove_margins(pages))
+    # Pages of one line each, such as "Lot 7 was sold for 49 crowns.", are records that look like running heads.
+    if 2 * sum(map(bool, bodies)) < sum(map(bool, pages)):
+        bodies = [[*page] for page in pages]
     lines = [item for page in bodies for item in page if isinstance(item, PageLine)]
     if not any(bodies):
         raise Unreadable(NO_TEXT)

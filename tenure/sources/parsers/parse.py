@@ -38,14 +38,17 @@ _CODE_SUFFIXES = (
 _CODE = frozenset(_CODE_SUFFIXES.split())
 _CODE_NAMES = frozenset(("dockerfile", "makefile", "justfile", "rakefile", "gemfile", "jenkinsfile", "cmakelists.txt"))
 _FOREIGN = {
-    "is an image": ".ico .heic .avif .psd .svg",
+    "is an image of a format that is not read (convert it to PNG)": ".ico .heic .heif .avif .psd .svg",
     "is a video of a format that is not read (convert it to MP4)": ".mov .avi .mkv .wmv .flv",
     "is a sound of a format that is not read (convert it to MP3)": ".aac .wma .aiff .aif .amr .mid",
     "is an archive": ".zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .jar .whl .iso .deb .rpm",
     "is a program": ".exe .dll .so .dylib .o .a .lib .class .pyc .pyo .pyd .wasm .bin",
     "is a font": ".ttf .otf .woff .woff2",
-    "is a word processor's file, which Tenure does not read": ".doc .pages",
-    "is a presentation, which Tenure does not read": ".ppt .key",
+    "is a text of a format that is not read (convert it to DOCX)": ".doc .pages .wpd",
+    "is a presentation of a format that is not read (convert it to PPTX)": ".ppt .key",
+    "is a workbook of a format that is not read (convert it to XLSX)": ".numbers",
+    "is a book of a format that is not read (convert it to EPUB)": ".mobi .azw .azw3",
+    "is of a format that is not read (convert it to PDF)": ".chm .djvu .dwg .one .pub .vsd .vsdx",
 }
 _REASONS = {suffix: reason for reason, suffixes in _FOREIGN.items() for suffix in suffixes.split()}
 # "<!DOCTYPE html>" or "<html>" after a declaration of XML and comments.

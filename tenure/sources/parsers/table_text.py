@@ -50,7 +50,7 @@ def describe_table_file(path: Path, *, uniform: bool = False) -> Document:
         uniform: whether records of JSON that are no rows of one table are refused.
 
     Raises:
-        Unreadable: the file contains no readable table.
+        Unreadable: the file contains no readable table; a workbook, neither cells nor notes.
     """
     kind = TABLE_FORMATS[path.suffix.lower()]
     database = Database(to_sql_identifier(path.stem), str(path.absolute()), kind)
@@ -63,17 +63,19 @@ def describe_table_file(path: Path, *, uniform: bool = False) -> Document:
     except OSError as error:
         raise Unreadable(f"could not be opened ({(error.strerror or type(error).__name__).lower()})") from error
     except SqlError as problem:
-        if kind == "sheets":
-            reason = str(problem).removeprefix(f"{database.name} ")
-            raise Unreadable(NO_TEXT if reason == NO_TABLES else reason) from problem
-        raise Unreadable(f"holds no table that can be read ({problem})") from problem
-    if not any(table.sample for table in tables):
-        raise Unreadable("has no rows")
+        if kind != "sheets":
+            raise Unreadable(f"holds no table that can be read ({problem})") from problem
+        if (reason := str(problem).removeprefix(f"{database.name} ")) != NO_TABLES:
+            raise Unreadable(reason) from problem
+        tables = ()
+    notes = list_notes(path.absolute()) if kind == "sheets" else ()
+    if not notes and not any(table.sample for table in tables):
+        raise Unreadable(NO_TEXT if kind == "sheets" else "has no rows")
     if uniform and kind == "jsonl" and not _is_uniform(tables[0]):
         raise Unreadable("has no uniform records")
     if kind in ("csv", "tsv"):
         tables = tuple(replace(table, origin=locate_rows(path.absolute(), table)) for table in tables)
-    return build_description("", tables, list_notes(path.absolute()) if kind == "sheets" else ())
+    return build_description("", tables, notes)
 
 
 def describe_tables(database: Database, limits: SqlLimits) -> tuple[Table, ...]:

@@ -113,7 +113,7 @@ def test_an_unchanged_folder_starts_no_reader(ingest: Ingest, docs: Path, monkey
 
     assert (second.unchanged, second.skipped_total) == (3, 1)
     assert first.skipped == second.skipped
-    assert second.skipped[0].reason == "is an image"
+    assert second.skipped[0].reason == "is an image of a format that is not read (convert it to PNG)"
 
 
 def test_changed_file_replaces_its_chunks(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:

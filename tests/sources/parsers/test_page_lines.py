@@ -59,3 +59,12 @@ def test_lines_without_an_end_of_a_paragraph_are_read_in_linear_time(line: str) 
     assert time.process_time() - started < 5  # 0.3 s; with the whole paragraph read for each line 600 s
     assert document.text.count(line) == 18_000  # without four lines of each page that look like its heads and feet
     assert max(map(len, document.text.split("\n\n"))) < 2.1 * MAX_PARAGRAPH_CHARACTERS
+
+
+def test_records_of_a_page_each_are_no_running_heads() -> None:
+    """Pages that would lose all of their lines as running heads keep them, with their numbers."""
+    records = [[make_line(f"Lot {number} was sold.")] for number in range(9)]
+    document = write_pages([[make_line("The register of lots.")], *records])
+
+    assert "Lot 8 was sold." in document.text
+    assert len(document.pages) == 10

@@ -47,6 +47,15 @@ def test_notes_follow_the_tables_with_their_places(workbook: Path) -> None:
     assert "plan.costs_1 is hidden" not in document.text
 
 
+def test_a_workbook_without_cells_has_the_text_of_its_boxes(tmp_path: Path) -> None:
+    """Sheets that only carry a drawing are read."""
+    path = tmp_path / "board.xlsx"
+    with xlsxwriter.Workbook(str(path)) as made:
+        made.add_worksheet("Board").insert_textbox(1, 1, "Order rye in May")
+
+    assert parse_file(path).text == "# Comments and text boxes of Board\n\nText box: Order rye in May"
+
+
 def test_damaged_notes_cost_nothing_else(tmp_path: Path) -> None:
     """A package without the parts of a workbook has no notes."""
     path = tmp_path / "bad.xlsx"
