@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain, repeat
 from typing import Final, Literal
 
 import sentencex
@@ -155,7 +155,7 @@ _STOP_STEMS = frozenset(map(stem_word, STOP_WORDS))
 
 def split_words(text: str) -> list[str]:
     """Split a text into lower-case words."""
-    return [match.group().lower() for match in _WORD.finditer(text)]
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 def stem_words(text: str) -> list[str]:
@@ -193,10 +193,10 @@ _FOREIGN_WORDS: Final = {
         ile oraz jego jej ich""",
 }
 """Common function words of European languages that are no English words, such as "die" and "come"."""
+_WORDS: Final = {"en": FUNCTION_WORDS} | {language: set(words.split()) for language, words in _FOREIGN_WORDS.items()}
 _LANGUAGES_OF_WORD: Final = {
-    word: tuple(language for language, words in _FOREIGN_WORDS.items() if word in words.split())
-    for words in _FOREIGN_WORDS.values()
-    for word in words.split()
+    word: tuple(language for language, words in _WORDS.items() if word in words)
+    for word in set().union(*_WORDS.values())
 }
 # Alphabets and scripts of one language each, or of one among those whose sentences end alike.
 _SCRIPTS: Final = (
@@ -222,10 +222,8 @@ def guess_language(text: str) -> str:
     """
     if is_non_latin(text):
         return next((language for language, script in _SCRIPTS if script.search(text)), "en")
-    words = split_words(text)
-    counts = Counter(language for word in words for language in _LANGUAGES_OF_WORD.get(word, ()))
-    counts["en"] = sum(word in FUNCTION_WORDS for word in words)
-    language = max(counts, key=lambda name: (counts[name], name == "en"))
+    counts = Counter(chain.from_iterable(map(_LANGUAGES_OF_WORD.get, split_words(text), repeat(()))))
+    language = max(counts, key=lambda name: (counts[name], name == "en"), default="en")
     return language if counts[language] >= _MIN_FOREIGN_WORDS else "en"
 
 
@@ -236,6 +234,8 @@ def is_non_english(text: str) -> bool:
 
 def is_non_latin(text: str) -> bool:
     """Return whether most letters of a text are of another script than the Latin one."""
+    if text.isascii():
+        return False
     non_latin = sum(map(len, _NON_LATIN_LETTERS.findall(text)))
     return bool(non_latin) and 2 * non_latin > sum(map(str.isalpha, text))
 

@@ -1,7 +1,7 @@
 """Detect the language of texts, as ISO 639-1 codes such as `de`.
 
 Plain English is recognized by its function words, which costs nothing; the model of py3langid, a naive Bayes classifier
-over byte n-grams that is part of its package, decides on any other text. It takes two seconds to load and 0.4 ms for a
+over byte n-grams that is part of its package, decides on any other text. It takes two seconds to load and 0.2 ms for a
 passage.
 
 Of 4,221 paragraphs of two manuals in fifteen languages, the model is certain of 99.2 %, and of these 0.07 % are wrong.
@@ -30,8 +30,9 @@ LANGUAGES: Final = frozenset(
 )
 """Languages that are distinguished. With all 97 of the model, short headings are often taken for rare ones."""
 MIN_CONFIDENCE: Final = 0.5
-MAX_CHARACTERS: Final = 1_000
-"""Beginning of a text that is read: a longer one is no more certain."""
+MAX_CHARACTERS: Final = 300
+"""Beginning of a text that is read. Of 1,169 groups of three paragraphs of a manual in six languages, 300 characters
+suffice for all, and 150 leave 0.3 % uncertain; 1,000 take twice the time."""
 ENGLISH_SHARE: Final = 0.15
 """Minimum share of English function words in English. Of the paragraphs above, 80 % of the English ones have more, and
 of the others five of 3,900, all with quoted English."""

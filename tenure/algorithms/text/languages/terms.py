@@ -58,8 +58,12 @@ def list_query_terms(query: str, languages: Sequence[str]) -> list[str]:
 
 
 def _reduce(word: str, language: str) -> Iterator[str]:
+    runs = () if word.isascii() else _UNSPACED.findall(word)
+    if not runs:
+        yield _stem(word, language)
+        return
     rest = word
-    for run in _UNSPACED.findall(word):
+    for run in runs:
         rest = rest.replace(run, " ", 1)
         yield from (run[n : n + 2] for n in range(max(1, len(run) - 1)))
     yield from (_stem(part, language) for part in rest.split())
