@@ -1,11 +1,10 @@
-"""Move finished runs between homes as files, give titles and tags to runs, and delete them."""
+"""Move finished runs between homes as files, and delete them."""
 
 import asyncio
 import time
-from contextlib import suppress
 from pathlib import Path
 
-from temporalio.api.common.v1 import Payload, WorkflowExecution
+from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
@@ -13,17 +12,14 @@ from temporalio.service import RPCError, RPCStatusCode
 from tenure.document_roots import make_run_scope
 from tenure.installation import PROGRAM
 from tenure.runs.errors import TenureError, Unreachable
-from tenure.runs.messages import RunLabel
 from tenure.runs.paths import end_reading
 from tenure.runs.run_ids import check_run
 from tenure.runs.session.connection import Session, describe_missing_run, explain_refusals
-from tenure.runs.session.run_records import LABELS_FOLDER, explain_archive_errors, open_run, read_archive
-from tenure.settings.home import ConnectionSettings, HomeSettings
-from tenure.temporal.archive.access import delete_archived_runs, export_runs, import_runs, write_label
+from tenure.runs.session.run_records import explain_archive_errors, open_run
+from tenure.settings.home import HomeSettings
+from tenure.temporal.archive.access import delete_archived_runs, export_runs, import_runs
 from tenure.temporal.archive.archiver import collect_run
 from tenure.temporal.archive.container import encode_run
-from tenure.temporal.converter import make_data_converter
-from tenure.temporal.encryption import DecryptionError
 
 DELETION_TIMEOUT_SECONDS = 90.0
 """Time that the server has to delete histories, which it does in the background."""
@@ -56,34 +52,6 @@ def import_file(settings: HomeSettings, file: Path) -> list[str]:
     """
     with explain_archive_errors():
         return list(dict.fromkeys(run.id for run in import_runs(settings, file, check_run)))
-
-
-async def read_labels(settings: ConnectionSettings) -> dict[str, RunLabel]:
-    """Return the titles and tags of runs by run id, without those that are encrypted for another owner.
-
-    Raises:
-        TenureError: they cannot be read.
-    """
-    stored: dict[str, bytes] = await read_archive(settings, lambda a: a.list_labels(settings), {}, LABELS_FOLDER)
-    converter, labels = make_data_converter(settings), {}
-    for run, payload in stored.items():
-        with suppress(DecryptionError):
-            (labels[run],) = await converter.decode([Payload.FromString(payload)], [RunLabel])
-    return labels
-
-
-async def label_run(session: Session, run_id: str, label: RunLabel) -> RunLabel:
-    """Store the title and the tags of a run, and return them.
-
-    Raises:
-        MissingRun: there is no such run.
-        TenureError: they cannot be stored.
-    """
-    await open_run(session, run_id)
-    (payload,) = await make_data_converter(session.settings).encode([label])
-    with explain_archive_errors():
-        await asyncio.to_thread(write_label, session.settings, run_id, payload.SerializeToString())
-    return label
 
 
 async def delete_run(session: Session, run_id: str) -> list[str]:

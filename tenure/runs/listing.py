@@ -10,7 +10,6 @@ from temporalio.common import SearchAttributeKey
 from temporalio.converter import DataConverter
 
 from tenure.contracts.knowledge.archive import RunDescription
-from tenure.runs.archives import read_labels
 from tenure.runs.errors import TenureError, Unreachable
 from tenure.runs.messages import RunFilter, RunLabel, RunList, RunRow
 from tenure.runs.session.connection import (
@@ -19,6 +18,7 @@ from tenure.runs.session.connection import (
     explain_refusals,
     register_search_attributes,
 )
+from tenure.runs.session.labels import read_labels
 from tenure.runs.session.run_records import read_archive
 from tenure.settings.home import ConnectionSettings, HomeSettings
 from tenure.temporal.converter import make_data_converter

@@ -23,7 +23,6 @@ from tenure.contracts.run.control import RunCommand
 from tenure.local_models.errors import LocalModelError
 from tenure.prices import PricesError
 from tenure.report.diff.comparison import compare_results
-from tenure.runs.archives import delete_run, label_run, read_labels
 from tenure.runs.ask import make_thread_id, read_thread, start_answer
 from tenure.runs.corpora import (
     ask_corpora,
@@ -76,6 +75,7 @@ from tenure.runs.programs.write_back import check_accepted, write_files
 from tenure.runs.reading import read_finished, read_state, read_trace, render_content
 from tenure.runs.run_ids import check_corpus, check_run
 from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, Session, explain_refusals
+from tenure.runs.session.labels import label_run, read_labels
 from tenure.runs.session.monitor import (
     build_progress_query,
     describe_dead_process,
@@ -300,6 +300,9 @@ class Service(Session):
 
     async def delete(self, run: str) -> DeletedRun:
         """Delete a finished run and the follow-up questions to it."""
+        # Imported when needed: the database takes a second.
+        from tenure.runs.archives import delete_run
+
         return DeletedRun(workflows=tuple(await delete_run(self, check_run(run))))
 
     async def compare(self, runs: RunPair) -> RunDiff:

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from ipaddress import IPv4Address
+from itertools import count
 from pathlib import Path, PurePath
 from types import FrameType, ModuleType
 from typing import Any, Final
@@ -91,7 +92,7 @@ PURE_PACKAGES: Final = ("tenure.algorithms.", "tenure.contracts.", "tenure.roles
 UNBUILT_TYPES: Final = {
     "part of a parsed text: the function that parses the text is called": """PIL. ast. builtins.CalamineWorkbook
         docutils. docx. email.message. lxml. markdown_it. oxmsg. pptx. pydantic_core. pylatexenc. pypdfium2. re.Match
-        tenure.sources.parsers.formats.rst. tenure.sources.search.feeds._Element tree_sitter. zipfile.""".split(),
+        tenure.report.render.html._CleanTemplate tenure.sources.parsers.formats.rst. tenure.sources.search.feeds._Element tree_sitter. zipfile.""".split(),
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack os.stat_result pyarrow. tenure.knowledge.
         tenure.models.multilingual.USE tenure.sources.tables.sql_engine. typing.IO""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
@@ -221,7 +222,7 @@ def _holds_marker(value: Any, depth: int = 0) -> bool:
     """Return whether a value, or a value inside it, is the marker."""
     if isinstance(value, str | bytes):
         return _MARKER.split()[0] in (value if isinstance(value, str) else value.decode(errors="replace"))
-    if depth > 12 or isinstance(value, type | ModuleType | int | float | enum.Enum) or value is None:
+    if depth > 12 or isinstance(value, type | ModuleType | int | float | enum.Enum | count) or value is None:
         return False
     if isinstance(value, Mapping):
         value = (*value.keys(), *value.values())

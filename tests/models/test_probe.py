@@ -54,7 +54,7 @@ async def test_every_model_is_probed_once() -> None:
     ]
     assert [billed.model for billed in server.billed] == [name for name in ("large", "small", "own") for _ in range(2)]
     assert all(trial.answered and not trial.problem and trial.seconds for trial in found)
-    assert max(server.tokens) < 400
+    assert max(server.tokens) < 1000  # 765 of them for the picture
 
 
 async def test_the_answer_of_a_probe_is_limited() -> None:

@@ -226,7 +226,7 @@ def test_a_missing_path_is_refused_before_anything_starts(tmp_path: Path) -> Non
     done = fresh.run("start", QUESTION, "--docs", str(tmp_path / "nowhere"))
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"error: {tmp_path / 'nowhere'} does not exist\n"
+    assert done.stderr == f"error: --docs: {tmp_path / 'nowhere'} does not exist\n"
     assert not (tmp_path / "home").exists()
 
 

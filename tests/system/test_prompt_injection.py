@@ -307,5 +307,5 @@ def test_programs_of_an_obedient_model_reach_nothing(scene: Scene) -> None:
     )
 
     check_boundaries(scene, result)
-    assert result.mode == "CODE" and "read the program before you use it" in render_markdown(result)
+    assert result.mode == "CODE" and "read the code before you use it" in render_markdown(result)
     assert API_KEY not in json.dumps([attempt.model_dump() for attempt in result.attempts])
