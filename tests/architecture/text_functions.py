@@ -92,7 +92,8 @@ PURE_PACKAGES: Final = ("tenure.algorithms.", "tenure.contracts.", "tenure.roles
 UNBUILT_TYPES: Final = {
     "part of a parsed text: the function that parses the text is called": """PIL. ast. builtins.CalamineWorkbook
         docutils. docx. email.message. lxml. markdown_it. oxmsg. pptx. pydantic_core. pylatexenc. pypdfium2. re.Match
-        tenure.report.render.html._CleanTemplate tenure.sources.parsers.formats.rst. tenure.sources.search.feeds._Element tree_sitter. zipfile.""".split(),
+        tenure.report.render.html._CleanTemplate tenure.sources.parsers.formats.rst.
+        tenure.sources.search.feeds._Element tree_sitter. zipfile.""".split(),
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack os.stat_result pyarrow. tenure.knowledge.
         tenure.models.multilingual.USE tenure.sources.tables.sql_engine. typing.IO""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
