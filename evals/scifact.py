@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.retrieval import file_name
 from benchmarks.support.datasets import Document, rows
-from evals.multihop import RECORDED, write_passages
+from evals.multihop import write_passages
 from evals.scorers import SUPPORTING, UNKNOWN, supporting_passages, usage, verdict
 from evals.solvers import DOCS, tenure
 
@@ -19,9 +19,7 @@ _VERDICTS = {"SUPPORT": "yes", "CONTRADICT": "no", "NOT_ENOUGH_INFO": UNKNOWN}
 
 
 @task
-def scifact(
-    claims: str = str(RECORDED / "scifact.jsonl"), corpus: str = str(RECORDED / "scifact_corpus.jsonl")
-) -> Task:
+def scifact(claims: str, corpus: str) -> Task:
     """Judge claims over abstracts; a claim on which its abstract says too little should get no verdict.
 
     Args:

@@ -1,6 +1,6 @@
 """Run the small evaluation over recorded answers: `python -m evals.small [--without MECHANISM …] [--store]`.
 
-Six tasks of five questions each run on a stack of their own, with answers that were written once for exactly these
+Two tasks of five questions each run on a stack of their own, with answers that were written once for exactly these
 questions. A request that a change has altered gets the answer to the nearest recorded one; one without such an answer
 is refused, and counted as missed. `--store` writes `evals/figures.json`, and `docs/evaluation.md` from it.
 """
@@ -23,28 +23,22 @@ from benchmarks.start import environment
 from evals.ablations import MECHANISMS, collect_means, render_table, use_environment
 from evals.by_hand.folder import RequestFolder
 from evals.by_hand.server import ByHandServer
-from evals.fool_me_twice import fool_me_twice
-from evals.hotpotqa import hotpotqa
 from evals.litqa import litqa
 from evals.multihop import RECORDED
-from evals.musique import musique
-from evals.scifact import scifact
 from evals.short_answers import short_answers
 from evals.solvers import read_git, tenure
 from tests.model_server.recording import Recording
 
 ANSWERS: Final = RECORDED / "answers.jsonl.xz"
 """Recorded answers to the requests of the small evaluation."""
-MODERATE: Final = frozenset({"hotpotqa", "musique"})
-"""Tasks whose questions need several passages, so that their runs plan and review; the others answer directly."""
 FIGURES: Final = Path(__file__).parent / "figures.json"
 """Stored figures, with their date, commit and conditions."""
 _ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = _ROOT / "docs" / "evaluation.md"
 """Page of the stored figures."""
 NOISE: Final[Mapping[str, float]] = {"report_precision": 0.05, "calls": 0.4, "searches": 0.4, "tokens": 2000}
-"""Difference of a mean that is no loss; others have none. Searches end in another order in each run: three runs of
-MuSiQue differed by 0.034, 0.2, 0.2 and 1,240, and no other task by more than 300 tokens."""
+"""Difference of a mean that is no loss; others have none. Searches end in another order in each run: three runs over
+questions of MuSiQue differed by 0.034, 0.2, 0.2 and 1,240."""
 COSTS: Final = frozenset({"calls", "tokens", "searches"})
 """Figures of which less is better."""
 UNJUDGED: Final = frozenset({"seconds", "words"})
@@ -53,23 +47,16 @@ _ROUNDING: Final = 1e-9
 _HEAD: Final = """\
 # Evaluation
 
-Six tasks of five questions each are answered with the mechanisms of the settings, and without each of them. The answers
+Two tasks of five questions each are answered with the mechanisms of the settings, and without each of them. The answers
 of the model were written once, and are replayed: a request that is not the same gets the answer to the nearest one of
 the same role and question. `evals/README.md` has the commands and says what such a figure proves."""
 
 
 def build_tasks() -> list[Task]:
-    """Return the six tasks; they write their passages to the home of the settings."""
-    tasks = [
-        hotpotqa(str(RECORDED / "hotpotqa.jsonl")),
-        musique(str(RECORDED / "musique.jsonl")),
-        fool_me_twice(str(RECORDED / "fool_me_twice.jsonl")),
-        scifact(),
-        litqa(),
-        short_answers(),
-    ]
+    """Return the tasks over the recorded documents."""
+    tasks = [litqa(), short_answers()]
     for task in tasks:
-        task.solver = tenure(effort="moderate" if task.name in MODERATE else "simple", mode="research")
+        task.solver = tenure(effort="simple", mode="research")
     return tasks
 
 

@@ -55,12 +55,12 @@ async def test_no_figure_is_worse_than_the_stored_one(server: WorkflowEnvironmen
 def test_a_drop_beyond_the_noise_is_a_loss() -> None:
     """A lower quality and a higher cost are named, and better figures are not."""
     stored = json.loads(small.FIGURES.read_text(encoding="utf-8"))["rows"]["nothing"]
-    quality, cost = stored["hotpotqa"]["f1"], stored["hotpotqa"]["calls"]
-    worse = stored | {"hotpotqa": stored["hotpotqa"] | {"f1": quality - 0.5, "calls": cost + 5}}
-    better = stored | {"hotpotqa": stored["hotpotqa"] | {"f1": quality + 0.5, "calls": cost - 1}}
+    quality, cost = stored["short_answers"]["f1"], stored["short_answers"]["calls"]
+    worse = stored | {"short_answers": stored["short_answers"] | {"f1": quality - 0.5, "calls": cost + 5}}
+    better = stored | {"short_answers": stored["short_answers"] | {"f1": quality + 0.5, "calls": cost - 1}}
 
     assert small.list_losses(stored) == small.list_losses(better) == []
-    assert [loss.split(":")[0] for loss in small.list_losses(worse)] == ["hotpotqa calls", "hotpotqa f1"]
+    assert [loss.split(":")[0] for loss in small.list_losses(worse)] == ["short_answers calls", "short_answers f1"]
 
 
 def test_the_page_is_made_from_the_stored_figures() -> None:

@@ -1,5 +1,6 @@
 """Test that the tasks with recorded questions read their files."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ pytest.importorskip("inspect_ai", reason="the dependency group evals is not inst
 from inspect_ai import Task
 
 from evals.multihop import RECORDED
+from evals.scifact import scifact
 from evals.scorers import CHOICES, INSUFFICIENT, SUPPORTING, UNKNOWN
 from evals.small import build_tasks
 from evals.solvers import DOCS
@@ -40,9 +42,22 @@ def test_a_choice_is_offered_in_the_question(tasks: dict[str, Task]) -> None:
         assert str(sample.input).endswith("\n".join(f"- {choice}" for choice in choices))
 
 
-def test_a_claim_without_evidence_has_no_verdict(tasks: dict[str, Task]) -> None:
+def test_a_claim_without_evidence_has_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The labels of SciFact are yes, no and unknown."""
-    assert [sample.target for sample in tasks["scifact"].dataset] == ["yes", UNKNOWN, "no", "yes", "no"]
+    monkeypatch.setenv("TENURE_HOME", str(tmp_path))
+    claims, corpus = tmp_path / "claims.jsonl", tmp_path / "corpus.jsonl"
+    labels = ("SUPPORT", "NOT_ENOUGH_INFO", "CONTRADICT")
+    asked = [
+        {"claim_id": n, "claim": "Rye rises.", "label": label, "cited_doc_ids": [7]} for n, label in enumerate(labels)
+    ]
+    claims.write_text("\n".join(map(json.dumps, asked)))
+    corpus.write_text(json.dumps({"_id": "7", "title": "Rye", "text": "Rye rises."}))
+    samples = list(scifact(str(claims), str(corpus)).dataset)
+
+    assert [sample.target for sample in samples] == ["yes", UNKNOWN, "no"]
+    assert samples[0].metadata is not None
+    (folder,) = samples[0].metadata[DOCS]
+    assert [path.name for path in Path(folder).iterdir()] == samples[0].metadata[SUPPORTING]
 
 
 def test_the_licences_of_all_files_are_stated() -> None:
