@@ -14,8 +14,9 @@ ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "
 """Amount of hidden reasoning before a model answers."""
 
 AUTO_MODEL = "auto"
-MULTILINGUAL_MODEL = "multilingual"
 """Value of `model` for one that a model server on this machine offers."""
+MULTILINGUAL_MODEL = "multilingual"
+"""Value of `embedding_model` for the one of the extra of this name."""
 
 
 class RoleSettings(BaseModel):
