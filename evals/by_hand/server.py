@@ -42,25 +42,21 @@ class ByHandServer:
         self.missed: list[str] = []
         self.closing = threading.Event()
         self._http = ModelHttpServer(self, port)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="by-hand")
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._http.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.closing.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.hang_up()
-        self._http.server_close()
+        self._http.stop()
 
     @property
     def base_url(self) -> str:
         """URL for `OPENAI_BASE_URL`."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return self._http.base_url
 
     def receive(self, method: str, path: str, headers: Mapping[str, str], body: Json, caller: ClientConnection) -> None:
         """Answer a request; a chat request waits until a person has answered it.

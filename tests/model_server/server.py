@@ -141,10 +141,9 @@ class ModelServer:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._http = ModelHttpServer(self)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="model-server")
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._http.start()
         return self
 
     def __exit__(
@@ -153,15 +152,12 @@ class ModelServer:
         self.closing.set()
         for gate in list(self._gates):
             gate.opened.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.hang_up()
-        self._http.server_close()
+        self._http.stop()
 
     @property
     def base_url(self) -> str:
         """URL for `OPENAI_BASE_URL`."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return self._http.base_url
 
     @property
     def environment(self) -> dict[str, str]:

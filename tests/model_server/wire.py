@@ -153,6 +153,23 @@ class ModelHttpServer(ThreadingHTTPServer):
         self.answering = answering
         self.connections: set[socket.socket] = set()
         super().__init__(("127.0.0.1", port), _Handler)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="model-server")
+
+    @property
+    def base_url(self) -> str:
+        """URL for `OPENAI_BASE_URL`."""
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def start(self) -> None:
+        """Serve in a thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and all connections."""
+        self.shutdown()
+        self._thread.join()
+        self.hang_up()
+        self.server_close()
 
     def hang_up(self) -> None:
         """Close the connections that clients keep open."""

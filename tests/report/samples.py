@@ -10,6 +10,7 @@ from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
 from tenure.contracts.evidence.recognition import RecognizedWord
 from tenure.contracts.research.report import ReportDraft, SectionDraft
+from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, ProgramVerification, SourceFile
 from tenure.contracts.result.result import (
     CritiqueRecord,
@@ -128,6 +129,19 @@ def report(**changes: object) -> ReportDraft:
         notes=("Corpus notes: 2 documents.",),
     )
     return draft.model_copy(update=changes)
+
+
+def answer(question: str = "What pulls the sea?") -> AskReply:
+    """Return an answer to a follow-up question, with the claims and sources of the sample report."""
+    result = assemble_result(report(), SOURCES)
+    return AskReply(
+        run=RunId("one"),
+        question=question,
+        standalone_question=question,
+        status="answered",
+        claims=result.sections[0].claims,
+        sources=result.sources,
+    )
 
 
 def full(**changes: object) -> Result:

@@ -1,6 +1,9 @@
 """Test the store of uploaded documents: names, bounds, and what is left after a failure."""
 
+import errno
+import io
 from pathlib import Path
+from typing import IO, cast
 
 import pytest
 
@@ -120,19 +123,30 @@ def test_nothing_but_hidden_files_is_no_upload(settings: Settings) -> None:
     assert upload.left_out == [".env"] and not (settings.home / "uploads").exists()
 
 
-@pytest.mark.parametrize("buffering", [0, -1])
-def test_a_full_disk_is_explained(settings: Settings, buffering: int) -> None:
+@pytest.mark.parametrize("is_buffered", [False, True])
+def test_a_full_disk_is_explained(settings: Settings, is_buffered: bool) -> None:
     """A write that fails, immediately or when the file is closed, is an error with its reason and stores nothing."""
     upload = Upload(settings)
     upload.open("a.txt")
     assert upload._file is not None
     upload._file.close()
-    upload._file = Path("/dev/full").open("wb", buffering)  # noqa: SIM115
+    disk = FullDisk()
+    upload._file = cast(IO[bytes], io.BufferedWriter(disk) if is_buffered else disk)
     with pytest.raises(TenureError, match="No space left on device"):
         fill_open(upload)
     upload.discard()
 
     assert list_files(settings.home) == [] and list_uploads(settings) == ()
+
+
+class FullDisk(io.RawIOBase):
+    """File on a disk without room."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def fill_open(upload: Upload) -> None:

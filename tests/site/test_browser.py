@@ -11,10 +11,9 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page, Route
 
-from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import StoredPassage
-from tenure.contracts.result.ask import AskReply, Exchange
-from tenure.report.assemble import assemble_result
+from tenure.contracts.result.ask import Exchange
 from tenure.runs.messages import RunConversation, RunLabel
 from tenure.runs.service import Service
 from tenure.runs.session.run_records import open_run
@@ -22,7 +21,7 @@ from tenure.runs.uploads import list_uploads
 from tenure.site.pages import render_report_page
 from tenure.site.rendering import STATIC, render
 from tenure.temporal.connection import connect
-from tests.report.samples import SOURCES, full, programmed, report
+from tests.report.samples import answer, full, programmed
 from tests.site.conftest import Site
 from tests.site.paint import open_browser
 from tests.sources.pdfs import make_pdf
@@ -32,18 +31,22 @@ from tests.support.tiers import slow
 pytestmark = [needs_chromium, slow]
 
 PATIENT_MILLISECONDS = 60_000
-ANSWERED = assemble_result(report(), SOURCES)
 CONVERSATION = RunConversation(
     exchanges=(Exchange(question="And neap tides?", standalone_question="", answer="They are weak."),) * 2,
-    latest=AskReply(
-        run=RunId("one"),
-        question="What pulls the sea?",
-        standalone_question="What pulls the sea?",
-        status="answered",
-        claims=ANSWERED.sections[0].claims,
-        sources=ANSWERED.sources,
-    ),
+    latest=answer(),
 )
+
+
+async def check_accessibility(page: Page) -> None:
+    """Check a page with axe, which runs as a page's own script would, from outside the policy."""
+    found: Any = await Axe().run(page)
+    assert [violation["id"] for violation in found.response["violations"]] == []
+
+
+async def check_page(page: Page, width: int) -> None:
+    """Check that a page is accessible and no wider than the window."""
+    await check_accessibility(page)
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
@@ -56,10 +59,7 @@ async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light"
         page.on("console", lambda message: complaints.append(message.text))
 
         async def check() -> None:
-            # The checker is run as a page's own script would be, from outside the policy.
-            found: Any = await Axe().run(page)
-            assert [violation["id"] for violation in found.response["violations"]] == []
-            assert await page.evaluate("document.documentElement.scrollWidth") <= width
+            await check_page(page, width)
 
         await page.goto(site.link)
         await page.get_by_label("Question or task").fill("wait here")
@@ -130,8 +130,7 @@ async def test_a_plan_is_changed_and_approved_where_it_is_asked(site: Site) -> N
         await page.get_by_role("button", name="Cancel …").click()
         question = page.get_by_role("dialog", name="Cancel this run?")
         await question.wait_for()
-        found: Any = await Axe().run(page)
-        assert [violation["id"] for violation in found.response["violations"]] == []
+        await check_accessibility(page)
         await page.keyboard.press("Escape")
         await question.wait_for(state="hidden")
         assert await page.evaluate("document.activeElement.textContent") == "Cancel …"
@@ -150,10 +149,6 @@ async def test_a_question_is_answered_beside_the_report(site: Site) -> None:
         context.set_default_timeout(PATIENT_MILLISECONDS)
         page = await context.new_page()
 
-        async def check() -> None:
-            found: Any = await Axe().run(page)
-            assert [violation["id"] for violation in found.response["violations"]] == []
-
         await page.goto(site.link)
         await page.get_by_label("Question or task").fill("What is beside?")
         await page.get_by_role("button", name="Start").press("Enter")
@@ -165,17 +160,17 @@ async def test_a_question_is_answered_beside_the_report(site: Site) -> None:
         await page.get_by_role("heading", name="And then?").wait_for()
         await page.locator('#conversation [data-state="answered"]').wait_for(state="attached")
         assert await page.evaluate("window.isSamePage") and await field.input_value() == ""
-        await check()
+        await check_accessibility(page)
         await page.get_by_role("link", name="Go deeper here: Only topic").click()
         assert "Go deeper into “Only topic”" in await page.get_by_label("Question or task").input_value()
-        await check()
+        await check_accessibility(page)
         await page.go_back()
         await page.get_by_text("Title, tags, delete").click()
         await page.get_by_label("Title, empty for the question").fill("Beside it")
         await page.get_by_label("Tags, separated by spaces").fill("aside")
         await page.get_by_role("button", name="Save", exact=True).press("Enter")
         await page.get_by_role("heading", name="Beside it").wait_for()
-        await check()
+        await check_accessibility(page)
         await page.goto(f"{site.origin}/diff")
         await page.get_by_label("First run").select_option(index=1)
         assert "Beside it" in await page.get_by_label("First run").inner_text()
@@ -185,7 +180,7 @@ async def test_a_question_is_answered_beside_the_report(site: Site) -> None:
         opener = page.get_by_role("button", name="Delete …")
         await opener.press("Enter")
         await page.get_by_role("dialog", name="Delete this run?").wait_for()
-        await check()
+        await check_accessibility(page)
         await page.keyboard.press("Escape")
         assert await opener.evaluate("button => button === document.activeElement")
         await opener.press("Enter")
@@ -205,18 +200,10 @@ async def test_a_failed_run_is_tried_again(site: Site) -> None:
         retry = page.get_by_role("button", name="Try again")
         await retry.wait_for()
         first = page.url
-        found: Any = await Axe().run(page)
-        assert [violation["id"] for violation in found.response["violations"]] == []
+        await check_accessibility(page)
         await retry.click()
         await page.wait_for_url(lambda url: url != first)
         await page.get_by_role("heading", name="fail, please").wait_for()
-
-
-async def check_page(page: Page, width: int) -> None:
-    """Check that a page is accessible and no wider than the window."""
-    found: Any = await Axe().run(page)
-    assert [violation["id"] for violation in found.response["violations"]] == []
-    assert await page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 async def test_three_documents_are_asked_over_from_a_phone(site: Site, tmp_path: Path) -> None:
@@ -335,8 +322,7 @@ async def test_a_passage_is_read_and_closed_by_keyboard() -> None:
         assert await page.evaluate("panel.scrollTop") > 500
         box = await close.bounding_box()
         assert box and 0 <= box["y"] < 844
-        found: Any = await Axe().run(page)
-        assert [violation["id"] for violation in found.response["violations"]] == []
+        await check_accessibility(page)
         await page.keyboard.press("Escape")
         assert await mark.evaluate("mark => mark === document.activeElement")
         assert not await page.locator("#panel").is_visible()

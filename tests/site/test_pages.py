@@ -9,14 +9,13 @@ from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.corpora import IngestProgress, SheetRow, SheetWindow, StoredPassage
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.run.limits import EFFORT_COSTS
-from tenure.report.assemble import assemble_result
 from tenure.runs.messages import RunConversation, RunDetails
 from tenure.runs.service import Service
 from tenure.runs.session.server_target import locate_server
 from tenure.settings import Settings
 from tenure.site.pages import _list_options
 from tenure.site.rendering import render
-from tests.report.samples import SOURCES, report
+from tests.report.samples import answer
 
 
 def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
@@ -64,16 +63,7 @@ def test_the_form_shows_the_cost_of_an_effort(tmp_path: Path) -> None:
 
 def test_an_answer_is_shown_as_a_report_is() -> None:
     """Citation marks open their quotes and lead to the sources below the answer."""
-    result = assemble_result(report(), SOURCES)
-    reply = AskReply(
-        run=RunId("one"),
-        question="<b>Why?",
-        standalone_question="Why?",
-        status="answered",
-        claims=result.sections[0].claims,
-        sources=result.sources,
-    )
-    conversation = RunConversation(exchanges=(), latest=reply)
+    conversation = RunConversation(exchanges=(), latest=answer("<b>Why?"))
     page = bytes(render("conversation.html.jinja", run_id="one", conversation=conversation).body).decode()
 
     assert 'popovertarget="answer-cite-1"' in page and "<mark>The sea rises twice a day.</mark>" in page
