@@ -236,14 +236,16 @@ def mark_passages(passages: Sequence[Passage], first: int = 1) -> str:
     Parts of a document that follow each other are shown together: a passage that continues another one comes directly
     after it, whatever its number, without the text that both contain. A passage carries the date of its document, its
     headings, the name of its file if another document has the same title, and the mark of a retired document. A passage
-    with instructions to language models carries a warning, and such a title or heading is left out.
+    with instructions to language models carries a warning, and such a title or heading is left out. One with the text
+    of a passage before it, as in two versions of a manual, only names that one.
     """
     new = list(enumerate(passages, first))
     ambiguous = _list_ambiguous_titles(passages)
+    shown: dict[str, int] = {}
     return "\n".join(
         f'<passage n="{n}" source="{_render_title(passage.title)}"{_render_place(passage, ambiguous)}'
-        f"{_render_date(passage)}{_render_continuation(before)}{_render_state(passage)}{_render_warning(passage)}>"
-        f"\n{neutralise(passage.text[skipped:])}\n</passage>"
+        f"{_render_date(passage)}{_render_continuation(before)}{_render_state(passage)}{_render_warning(passage)}"
+        f"{_render_text(n, passage, skipped, shown)}"
         for n, passage, before, skipped in _join_neighbours(new)
     )
 
@@ -252,11 +254,12 @@ def mark_documents(passages: Sequence[Passage]) -> str:
     """Render numbered passages by document; the text of a longer list begins with that of its first passages.
 
     Passages of a document that follow each other in the list are in one element, without the text that the next one
-    repeats.
+    repeats. One with the text of a passage before it only names that one.
     """
     # The name of the file is shown in any case: that of a title which becomes ambiguous would change what was shown.
     titles = frozenset(passage.title for passage in passages)
     lines: list[str] = []
+    shown: dict[str, int] = {}
     before: Passage | None = None
     for n, passage in enumerate(passages, 1):
         if before is None or passage.source != before.source:
@@ -267,9 +270,24 @@ def mark_documents(passages: Sequence[Passage]) -> str:
         overlap = before.end - passage.start if before and before.start < passage.start else 0
         skipped = min(max(0, overlap), len(passage.text) - 1)
         attributes = f"{_render_section(passage)}{_render_state(passage)}{_render_warning(passage)}"
-        lines.append(f'<passage n="{n}"{attributes}>\n{neutralise(passage.text[skipped:].strip())}\n</passage>')
+        lines.append(f'<passage n="{n}"{attributes}{_render_text(n, passage, skipped, shown)}')
         before = passage
     return "\n".join([*lines, *(["</document>"] if lines else [])])
+
+
+def _render_text(number: int, passage: Passage, skipped: int, shown: dict[str, int]) -> str:
+    """Return the end of the tag of a passage with its text, or with the number of the one before with that text.
+
+    Args:
+        number: number of the passage.
+        passage: the passage.
+        skipped: number of its first characters that the passage before has shown.
+        shown: numbers of the passages shown so far by their texts; receives this one.
+    """
+    original = shown.setdefault(passage.text, number)
+    if original != number:
+        return f' repeats="{original}"></passage>'
+    return f">\n{neutralise(passage.text[skipped:].strip())}\n</passage>"
 
 
 def _list_ambiguous_titles(passages: Sequence[Passage]) -> frozenset[str]:

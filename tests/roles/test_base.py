@@ -1,6 +1,7 @@
 """Tests of the marking of evidence and the removal of markers from hostile text."""
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -201,18 +202,18 @@ def test_parts_of_a_document_are_shown_together() -> None:
 
     assert shown(THIRD, other, FIRST, SECOND) == [
         ("3", "", "One. Two."),
-        ("4", "3", " Three."),
+        ("4", "3", "Three."),
         ("1", "4", "Four."),
         ("2", "", "Other."),
     ]
 
 
 def test_distant_equal_and_contained_passages_are_not_joined() -> None:
-    """Only a passage that starts where another ends continues it."""
+    """Only a passage that starts where another ends continues it; an equal one is not shown again."""
     distant = passage("Far.", start=400)
     inner = passage("wo.", start=16)
 
-    assert [before for _, before, _ in shown(FIRST, distant, FIRST, inner)] == [""] * 4
+    assert [before for _, before, _ in shown(FIRST, distant, FIRST, inner)] == [""] * 3
 
 
 def test_documents_are_shown_once_around_their_passages() -> None:
@@ -225,6 +226,15 @@ def test_documents_are_shown_once_around_their_passages() -> None:
         '<document title="Cheese" file="cheese.md">\n<passage n="3">\nOther.\n</passage>\n</document>'
     )
     assert mark_documents([]) == ""
+
+
+@pytest.mark.parametrize("mark", [mark_passages, mark_documents])
+def test_a_text_is_shown_once(mark: Callable[[Sequence[Passage]], str]) -> None:
+    """A passage with the text of an earlier one, as of another version of a manual, names that one instead."""
+    shown = mark([passage("Rye rises.", "v2", 0), passage("Rye falls.", "v2", 50), passage("Rye rises.", "v1", 0)])
+
+    assert shown.count("Rye rises.") == 1
+    assert '<passage n="3"' in shown and 'repeats="1"></passage>' in shown
 
 
 def test_an_index_is_named_by_its_folder() -> None:

@@ -22,12 +22,17 @@ _POSITION = re.compile(
     re.IGNORECASE,
 )
 """Questions that assert something on which sources can take sides: advice, evaluations, comparisons, effects."""
+# "Should we add a learner first or remove the old member?"; not "Should we move or not?".
+_CHOICE = re.compile(r"\bor\b(?! (?:not|no|any|other|so|more|less)\b)", re.IGNORECASE)
 
 
 def find_position(question: str) -> str:
-    """Return the first part of a question that contains a position; empty if none does."""
+    """Return the first part of a question that contains a position; empty if none does.
+
+    A choice has none, since a passage for one of its alternatives is neither for nor against the question.
+    """
     parts = (clause.text for clause in split_clauses(question[:MAX_QUESTION_CHARACTERS]))
-    return next((part for part in parts if _POSITION.match(part)), "")
+    return next((part for part in parts if _POSITION.match(part) and not _CHOICE.search(part)), "")
 
 
 def choose_position(query: str, question: str) -> str:

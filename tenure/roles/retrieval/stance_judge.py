@@ -1,4 +1,4 @@
-"""Judge which side of a position each passage supports, and quote the sentence nearest to the position."""
+"""Judge which side of a position each passage supports, and quote the words that take it."""
 
 from pydantic import Field
 
@@ -25,6 +25,7 @@ For every passage give:
 - side: supporting if the passage gives a reason, a finding or an example for the position; contradicting if it gives
   one against it, reports an exception or a failure, or describes what the position rules out; neutral if it is about
   the subject and takes no side, or is about something else.
+- words: the one sentence of the passage that takes the side, exactly as it is; empty if the passage is neutral.
 
 Judge what the passage says, not what you know. A passage that reports both sides is neutral.
 
@@ -45,6 +46,8 @@ class JudgedPassage(RoleOutput):
     """Number of the passage, from 1."""
     side: PassageStance
     """Its side."""
+    words: str = Field(default="", max_length=600)
+    """Sentence of the passage that takes the side; empty if it is neutral."""
 
 
 class StanceJudgeOutput(RoleOutput):
@@ -61,17 +64,22 @@ def render(input: StanceJudgeInput, evidence: Evidence) -> list[Message]:
 
 
 def quote_sides(input: StanceJudgeInput, output: StanceJudgeOutput, evidence: Evidence) -> PassageSides:
-    """Return the sides with the nearest quote of each; a passage counts once, and missing passages are omitted."""
+    """Return the sides, each with a verbatim quote; a passage counts once, and missing passages are omitted.
+
+    The quote is nearest to the words that the model names; without them to the position.
+    """
     count = len(evidence.passages)
-    first = {stance.passage: stance.side for stance in reversed(output.stances) if 1 <= stance.passage <= count}
+    first = {stance.passage: stance for stance in reversed(output.stances) if 1 <= stance.passage <= count}
     return PassageSides(
         stances=tuple(
             PassageSide(
                 passage=number,
-                side=side,
-                citation=None if side == "neutral" else cite_nearest(input.position, evidence.passages[number - 1]),
+                side=stance.side,
+                citation=None
+                if stance.side == "neutral"
+                else cite_nearest(stance.words.strip() or input.position, evidence.passages[number - 1]),
             )
-            for number, side in sorted(first.items())
+            for number, stance in sorted(first.items())
         )
     )
 

@@ -17,6 +17,8 @@ from tenure.algorithms.retrieval.positions import choose_position, find_position
         ("Does it make sense to cache pages?", "Does it make sense to cache pages?"),
         ("What are the pros and cons of rye?", "What are the pros and cons of rye?"),
         ("Is one oven enough for us?", "Is one oven enough for us?"),
+        ("Should I knead dough or not?", "Should I knead dough or not?"),
+        ("Should I knead the dough first or fold it?", ""),
         ("Is Anna older than Berta?", ""),
         ("Were Anna and Berta of the same nationality?", ""),
         ("Does the oven have a window?", ""),

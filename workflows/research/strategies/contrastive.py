@@ -45,12 +45,13 @@ async def _judge_stances(session: SearchSession, position: str) -> None:
     sides = [(passage, judged.get(number, neutral)) for number, passage in enumerate(passages, 1)]
 
     def select(side: PassageStance) -> tuple[SidedPassage, ...]:
-        chosen = [
-            SidedPassage(passage=passage, citation=stance.citation)
-            for passage, stance in sides
+        # Two versions of a page say the same in the same words: that is one argument.
+        chosen = {
+            stance.citation.quote: SidedPassage(passage=passage, citation=stance.citation)
+            for passage, stance in reversed(sides)
             if stance.side == side and stance.citation is not None
-        ]
-        return tuple(chosen[:MAX_PASSAGES_PER_SIDE])
+        }
+        return tuple(reversed(chosen.values()))[:MAX_PASSAGES_PER_SIDE]
 
     evidence = PositionEvidence(
         position=position,
