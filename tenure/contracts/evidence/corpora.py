@@ -38,6 +38,8 @@ class IngestRequest(Contract):
 
 EMPTY: Final = "is empty"
 """Reason for a file without content."""
+NO_TEXT: Final = "has no text"
+"""Reason for a file whose content has no words, such as a page that consists of its settings."""
 
 TEXTLESS_SUFFIXES: Final = frozenset(
     "ttf otf woff woff2 eot mp3 wav ogg mp4 webm mov pyc class o so dll dylib exe a wasm".split()
@@ -61,7 +63,7 @@ class SkippedFile(Contract):
     @property
     def may_have_text(self) -> bool:
         """Whether a report may lack its content: it is neither empty nor of a kind without text."""
-        return not (self.is_picture or self._suffix in TEXTLESS_SUFFIXES or self.reason == EMPTY)
+        return not (self.is_picture or self._suffix in TEXTLESS_SUFFIXES or self.reason in (EMPTY, NO_TEXT))
 
     @property
     def _suffix(self) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tenure.algorithms.retrieval.page_quality import describe_flaws, score_page
 from tenure.algorithms.text.near_duplicates import MIN_DUPLICATE_SIMILARITY, Fingerprint, estimate_similarity
-from tenure.contracts.evidence.corpora import IngestProgress
+from tenure.contracts.evidence.corpora import NO_TEXT, IngestProgress
 from tenure.contracts.evidence.web import PageFlaw, PageStatus, ReadPagesReply, ReadPagesRequest, WebSource
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter
 from tenure.knowledge.ingestion.readers import ReaderPool
@@ -20,7 +20,6 @@ from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.schema import make_source_id
 from tenure.knowledge.store.store import Store
-from tenure.sources.document.document import NO_TEXT
 from tenure.sources.parsers.reader_process import PageTask, ParsedPage, ReaderOutcome, UnreadableFile
 
 _DISQUALIFYING_FLAWS: frozenset[PageFlaw] = frozenset({"error_page", "empty"})

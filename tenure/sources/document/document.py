@@ -17,7 +17,7 @@ offsets into the text.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tenure.algorithms.text.dates import normalize_date
 from tenure.contracts.evidence.figures import WHOLE, Figure
@@ -101,10 +101,6 @@ class WebDocument:
     def publication_date(self) -> str:
         """Date of publication in ISO 8601; empty if unknown."""
         return normalize_date(self.document.published)
-
-
-NO_TEXT: Final = "has no text"
-"""Reason for a document without text."""
 
 
 class Unreadable(Exception):

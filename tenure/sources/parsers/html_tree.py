@@ -11,7 +11,8 @@ from lxml import etree
 from lxml.etree import ParserError
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
-from tenure.sources.document.document import NO_TEXT, Unreadable
+from tenure.contracts.evidence.corpora import NO_TEXT
+from tenure.sources.document.document import Unreadable
 
 _MAX_MARKUP_LENGTH: Final = 20_000_000
 _MAX_DEPTH: Final = 400

@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tenure.algorithms.chunking.prose import CAPTION
+from tenure.contracts.evidence.corpora import NO_TEXT
 from tenure.contracts.evidence.recognition import RecognizedWord
-from tenure.sources.document.document import NO_TEXT, Document, Unreadable
+from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 
 # "12", "- 3 -", "Page 4 of 17", "xiv".

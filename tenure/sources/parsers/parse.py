@@ -12,10 +12,10 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Final
 
 from tenure.algorithms.text.dates import normalize_date
-from tenure.contracts.evidence.corpora import EMPTY
+from tenure.contracts.evidence.corpora import EMPTY, NO_TEXT
 from tenure.files.opening import FileRefused, OpenFile, open_file
 from tenure.sources.document.decode import decode, is_binary
-from tenure.sources.document.document import NO_TEXT, Document, Unreadable
+from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import clean_text, collapse_whitespace, strip_lines
 from tenure.sources.document.recording import NO_MODEL, is_recording
 from tenure.sources.parsers.pictures.neighbours import Loader, load_neighbour, load_nothing

@@ -24,14 +24,14 @@ from tenure.algorithms.text.languages.detection import UNKNOWN, detect_languages
 from tenure.algorithms.text.languages.terms import list_terms
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
-from tenure.contracts.evidence.corpora import SheetWindow
+from tenure.contracts.evidence.corpora import NO_TEXT, SheetWindow
 from tenure.contracts.evidence.figures import Figure
 from tenure.contracts.evidence.recognition import PagePlace, SheetPlace
 from tenure.files.discovery import INCLUDE_SECRETS_HINT, FoundFile, SkippedPath, discover_files
 from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document import attachments
-from tenure.sources.document.document import NO_TEXT, Document, Unreadable
+from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.recording import RecordingPart, divide_recording
 from tenure.sources.isolation import limit_memory
 from tenure.sources.parsers import recognition

@@ -8,9 +8,10 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Final
 
+from tenure.contracts.evidence.corpora import NO_TEXT
 from tenure.contracts.evidence.places import CellRange, DocumentPlace, format_sheet
 from tenure.files.opening import FileRefused, open_file
-from tenure.sources.document.document import NO_TEXT, Document, Unreadable
+from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.tables.catalogue import (
     SQLITE_MAGIC,

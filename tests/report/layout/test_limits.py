@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tenure.contracts.evidence.corpora import SkippedFile
+from tenure.contracts.evidence.corpora import NO_TEXT, SkippedFile
 from tenure.contracts.evidence.web import ProviderUsage, WebPage, WebReport
 from tenure.contracts.result.result import EvaluatedPart, Evaluation, Result
 from tenure.contracts.run.run import Usage
@@ -98,6 +98,7 @@ UNCHECKED = DOUBTFUL.model_copy(update={"status": "unverified"})
                 "skipped": (
                     *(SkippedFile(path="a", reason="b"),) * 2,
                     *(SkippedFile(path=name, reason="is empty") for name in ("notes.md", "mark.woff2")),
+                    SkippedFile(path="_index.md", reason=NO_TEXT),
                     SkippedFile(path="mark.woff2", reason="is a binary file"),
                 )
             },

@@ -13,7 +13,8 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from tenure.algorithms.text.urls import InvalidUrlError, extract_host, resolve_url
-from tenure.sources.document.document import NO_TEXT, Document, Unreadable, WebDocument
+from tenure.contracts.evidence.corpora import NO_TEXT
+from tenure.sources.document.document import Document, Unreadable, WebDocument
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.parsers.formats.markdown import parse_markdown
 from tenure.sources.parsers.html_blocks import write_blocks

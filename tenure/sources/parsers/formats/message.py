@@ -17,13 +17,13 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
-from tenure.contracts.evidence.corpora import EMPTY
+from tenure.contracts.evidence.corpora import EMPTY, NO_TEXT
 from tenure.contracts.evidence.places import DocumentPlace, is_archive
 from tenure.files.discovery import SkippedPath, discover_files
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tenure.sources.document.attachments import start_attachment
 from tenure.sources.document.decode import decode
-from tenure.sources.document.document import NO_TEXT, Document, Unreadable
+from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, clean_text
 from tenure.sources.parsers.formats.plain_text import parse_plain_text, write_plain_text
 from tenure.sources.parsers.html_blocks import write_blocks

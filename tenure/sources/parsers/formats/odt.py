@@ -7,7 +7,8 @@ from typing import Final
 
 from lxml import etree
 
-from tenure.sources.document.document import NO_TEXT, Document, Unreadable
+from tenure.contracts.evidence.corpora import NO_TEXT
+from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.document.zip_package import PACKAGE_ERRORS, check_package, parse_xml
 from tenure.sources.parsers.registry import Format

@@ -10,7 +10,8 @@ from pptx.exc import PythonPptxError
 from pptx.presentation import Presentation
 from pptx.slide import Slide
 
-from tenure.sources.document.document import NO_TEXT, Document, EmbeddedPicture, Unreadable
+from tenure.contracts.evidence.corpora import NO_TEXT
+from tenure.sources.document.document import Document, EmbeddedPicture, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.document.zip_package import (
     PACKAGE_ERRORS,

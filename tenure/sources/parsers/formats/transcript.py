@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from tenure.contracts.evidence.corpora import NO_TEXT
 from tenure.contracts.evidence.places import DocumentPlace
-from tenure.sources.document.document import NO_TEXT, Document, Unreadable
+from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.parsers.formats.plain_text import parse_plain_text
 from tenure.sources.parsers.registry import Format
