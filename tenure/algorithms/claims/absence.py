@@ -29,9 +29,10 @@ _ABSENCES: Final = (
     # "The alarm is described without differences between versions".
     re.compile(rf"\b{_SAID}\b{_NEAR}\bwithout\b", re.IGNORECASE),
     re.compile(r"\b(?:unknown|undocumented|unspecified|unstated|leaves? open|left open)\b", re.IGNORECASE),
-    # "The oldest dated entry", "the only documented way", "The first mention in the release notes".
+    # "The oldest dated entry", "the only documented way", "The first mention in the release notes"; not "the first film
+    # of the series code-named Blue".
     re.compile(
-        rf"\b(?:oldest|earliest|newest|latest|first|only)\b{_NEAR}\b"
+        rf"\b(?:oldest|earliest|newest|latest|first|only)\b{_NEAR}(?<!-)\b"
         rf"(?:dated|mentions?|{_SAID}|in the {_SOURCES})\b",
         re.IGNORECASE,
     ),

@@ -52,10 +52,11 @@ _NAMED_NUMBER = re.compile(
 """Number that belongs to a name: Python 3.8, step 3, A2, v2, 3.11.2."""
 _YEAR = re.compile(
     r"\b(?:(?:in|since|during|until|before|after|the|spring|summer|autumn|winter)\s+(?:1\d|20)\d\d(?:['’]?s)?"
-    r"|(?:of|by|from|to|late|early)\s+(?:1\d|20)\d\d(?=\W*(?:$|[,.;:)]|\b(?:the|a|an|and|was|were|is|it)\b)))\b",
+    r"|(?:of|by|from|to|late|early)\s+(?:1\d|20)\d\d(?=\W*(?:$|[,.;:)]|\b(?:the|a|an|and|was|were|is|it)\b))"
+    r"|(?:in|since|until)\s+\d+\.\d+(?=\W*(?:$|[,;:)])))\b",
     re.IGNORECASE,
 )
-"""Year by its preposition: in 2019, by 2010 the; not "of 1500 people"."""
+"""Year or version by its preposition: in 2019, by 2010 the, changes in 3.2; not "of 1500 people", "in 3.2 seconds"."""
 _UNIQUE_EVENT = re.compile(r"\b(?:built|founded|born|died|constructed|invented|discovered)\b[^.,;\d]*$")
 """Words before the year of an event of which there is one: the year is a value and no condition."""
 _MONTH = "|".join(name for name in calendar.month_name if name)

@@ -54,6 +54,7 @@ def test_statements_on_what_sources_lack_are_found(text: str) -> None:
         "Rye does not rise in the cold.",
         "Only rye is aged.",
         "First knead, then wait.",
+        "The first loaf of the line was code-named Rye.",
         "The oldest oven is in Rome.",
         "Set `no-documented-flag` to true.",
         "See the guide for rye.",

@@ -66,6 +66,7 @@ def test_the_same_value_is_no_contradiction(a: str, b: str) -> None:
         ("3 people died in 2019 at the mill.", "3 people died in 2020 at the mill."),
         ("The limit of the queue was 10 MB.", "The limit of the queue is 20 MB."),
         ("It is new in Python 3.8 for files.", "It is new in Python 3.9 for files."),
+        ("The highlighted breaking changes in 3.2.", "The highlighted breaking changes in 3.5."),
         ("Firmware 1.2 reports every 10 seconds.", "Firmware 1.3 reports every 2 seconds."),
         ("The dough rises in Rome for 2 hours.", "The dough rises in Bath for 9 hours."),
         ("The old dough of rye rises for 2 hours.", "The dough rises for 9 hours."),
