@@ -14,7 +14,14 @@ from tenure.contracts.result.result import EvaluatedPart
 from tenure.roles.base import RoleOutput
 from tenure.roles.entries import Entry, extract_paragraph, list_texts, split_entries
 from tenure.roles.prompting import WrittenBlock, WrittenSentence
-from tenure.roles.report_markdown import WrittenPart, parse_blocks, parse_sentence, read_numbers
+from tenure.roles.report_markdown import (
+    MAX_SHORT_ANSWER_CHARACTERS,
+    MAX_TITLE_CHARACTERS,
+    WrittenPart,
+    parse_blocks,
+    parse_sentence,
+    read_numbers,
+)
 
 MAX_EDITS: Final = 60
 """Maximum number of entries of each kind in one review."""
@@ -28,7 +35,8 @@ MAX_CRITIQUE_CHARACTERS, MAX_QUERY_CHARACTERS = 1000, 300
 _ENTRY = re.compile(
     r"^[ \t]{0,8}(?:[-*+•#>`]{1,4}|\d{1,2}[.)])?[ \t]?[*`]{0,3}"
     r"(?P<keyword>(?:WRONG|REPLACE|DELETE|ADD|BLOCK|OPEN|CONFLICT)(?=[^\w\n]{1,4}\d|[ *`]{0,3}:)"
-    r"|ANSWERED(?=[ *`:]{1,4}(?:yes|partly|no)\b)|(?:SECTION|SEARCH|CONSIDER|ISSUE|DONE)\b)"
+    r"|ANSWERED(?=[ *`:]{1,4}(?:yes|partly|no)\b)|(?:TITLE|ANSWER)(?=[ *`]{0,3}:)"
+    r"|(?:SECTION|SEARCH|CONSIDER|ISSUE|DONE)\b)"
     r"(?P<rest>[^\n]{0,4000})",
     re.MULTILINE,
 )
@@ -106,6 +114,10 @@ class ConflictingPassages(RoleOutput):
 class ReportReviewerOutput(RoleOutput):
     """A review."""
 
+    title: str = ""
+    """Another title; empty to keep it."""
+    short_answer: str = ""
+    """Another short answer; empty to keep it."""
     sections: tuple[PartVerdict, ...] = ()
     """Verdicts on sections."""
     wrong: tuple[SentenceVerdict, ...] = ()
@@ -154,6 +166,8 @@ def parse_review(text: str) -> ReportReviewerOutput:
         for keyword in ("REPLACE", "ADD")
     }
     return ReportReviewerOutput(
+        title=_read_last(entries, "TITLE", MAX_TITLE_CHARACTERS),
+        short_answer=_read_last(entries, "ANSWER", MAX_SHORT_ANSWER_CHARACTERS),
         sections=tuple(_read_section(entry.text) for entry in entries if entry.keyword == "SECTION")[:MAX_EDITS],
         wrong=tuple(_read_verdict(*entry) for entry in _read_numbered(entries, "WRONG", _NUMBERS))[:MAX_EDITS],
         replace=sentences["REPLACE"],
@@ -171,6 +185,12 @@ def parse_review(text: str) -> ReportReviewerOutput:
         answered=tuple(_list_answered(entries))[:MAX_EDITS],
         issues=list_texts(entries, "ISSUE", MAX_CRITIQUE_CHARACTERS)[:MAX_EDITS],
     )
+
+
+def _read_last(entries: Sequence[Entry], keyword: str, max_characters: int) -> str:
+    """Return the last text of a keyword without its full stop; empty for none and for a longer one."""
+    text = next(reversed(list_texts(entries, keyword)), "").rstrip(".")
+    return text if len(text) <= max_characters else ""
 
 
 def _read_numbered(

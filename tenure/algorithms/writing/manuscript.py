@@ -29,6 +29,9 @@ from tenure.contracts.run.run import Feedback, FeedbackRecord, SectionPhase, Top
 
 _YES_OR_NO = re.compile(r"^\s*(?:yes|no)\b", re.IGNORECASE)  # The "Yes" of "Yes, since 2.1".
 
+CHAIN_LINK = "→"
+"""Mark between the facts of a chain in one sentence."""
+
 _MAX_UNCITED_INCREASE = 0.25
 """Maximum increase of the share of sentences without citations in a revision."""
 LEADING_PASSAGES = 3
@@ -105,15 +108,19 @@ def rename_parts(dossier: Dossier, change: OutlineChange) -> Dossier:
     )
 
 
-def cite_short_answer(answer: str, text: Draft) -> Claim | None:
+def cite_short_answer(answer: str, text: Draft, question: str) -> Claim | None:
     """Return a short answer with the quotes of the sentences that contain it: of a single one, if there is one.
 
-    Yes or No alone is stated by the first sentence.
+    Of several such sentences it is the one that gives the chain of facts, whose quotes are all that the answer rests
+    on. A word of the answer may also be one of the quotes, or, if sentences state the others, of the question. Yes or
+    No alone is stated by the first sentence.
 
     Returns:
         None if there is no answer, or if the text does not contain all of its words.
     """
-    stated = {claim: set(stem_words(claim.text)) for claim in text.claims if claim.citations}
+    cited = sorted((claim for claim in text.claims if claim.citations), key=lambda claim: CHAIN_LINK not in claim.text)
+    quotes = (" ".join(citation.quote for citation in claim.citations) for claim in cited)
+    stated = {claim: {*stem_words(claim.text), *stem_words(quote)} for claim, quote in zip(cited, quotes, strict=True)}
     missing = set(stem_words(_YES_OR_NO.sub("", answer)))
     if not answer or not stated:
         return None
@@ -123,7 +130,9 @@ def cite_short_answer(answer: str, text: Draft) -> Claim | None:
         if missing & stems:
             chosen.append(claim)
             missing -= stems
-    return combine_claims(chosen).model_copy(update={"text": answer, "part": ""}) if single or not missing else None
+    if not chosen or not (single or missing <= set(stem_words(question))):
+        return None
+    return combine_claims(chosen).model_copy(update={"text": answer, "part": ""})
 
 
 def select_answers(abstract: Draft, sections: Sequence[SectionDraft]) -> Draft:

@@ -20,7 +20,7 @@ from tenure.roles.base import Evidence, PostprocessedRole, wrap_in_tag
 from tenure.roles.claims.claim_checker import confirm_corrections, describe_claim
 from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM
 from tenure.roles.dossier_prompting import build_messages, render_requests
-from tenure.roles.prompting import cite_block, cite_sentence, find_passage_numbers, render_preferences
+from tenure.roles.prompting import cite_block, cite_sentence, find_passage_numbers, join_parts, render_preferences
 from tenure.roles.report_edits import ConflictingPassages, NumberedSentence, ReportReviewerOutput, parse_review
 from tenure.roles.report_markdown import CLOSING_HEADING, GAPS_HEADING, MAX_QUERY_CHARACTERS, WrittenReport
 from tenure.roles.writing import report_writer
@@ -57,8 +57,14 @@ same version and under the same conditions; high if the answer turns on it, else
 “words of the second”, exactly as they are. Whichever the report follows, it says so.
 ANSWERED yes: a part of the question, by the report after your edits – or partly or no; one entry for each part.
 ISSUE: an error of the report that remains after your edits.
+TITLE: a title that says what the report finds, if the one of the draft does not.
+ANSWER: the short answer of at most twelve words, if that of the draft is wrong.
 DONE – at the end; without edits and searches before it, nothing that matters has to change.
 
+In brackets after a sentence of the draft stands what a check of its words has found. One with details that are not
+found in its passages, or that names no passage, does not reach the reader as it is: replace it by a sentence in their
+words, with the marks of the passages that state it, or, if it computes, with the calculation and its numbers
+(“46 × 45 / 2 = 1,035”). An inference or a gap needs no change for being called so.
 An answer to something that was called unknown is added where it belongs, and the statement of absence deleted or, by
 REPLACE, narrowed to the half that stays open, with “[?]” and, only if other words would find it, “(search: sentence)”.
 Text reads well after your edits. Matters of taste need no edit."""
@@ -98,7 +104,7 @@ def render(input: ReportReviewerInput, evidence: Evidence) -> list[Message]:
         render_requests("Requests, to be met by your edits", input.requests),
         render_requests("Critiques already made, not to be repeated", input.earlier_critiques),
         render_preferences(input.preferences),
-        wrap_in_tag("draft", number_sentences(input.text, evidence, input.question)),
+        wrap_in_tag("draft", _render_draft(input, evidence)),
         TASK,
         "" if input.may_search else LAST_TASK,
         "Most of the budget is used: only what would mislead a reader." if input.running_low else "",
@@ -124,6 +130,14 @@ def _render_searches(input: ReportReviewerInput, passages: int) -> str:
     )
     is_new = 0 < input.first_new <= passages
     return f"{listed}\nThe draft was written without passages {input.first_new} to {passages}." if is_new else listed
+
+
+def _render_draft(input: ReportReviewerInput, evidence: Evidence) -> str:
+    """Render the draft with its title and its short answer."""
+    text = input.text
+    named = (("Title", text.title), ("Short answer", text.short_answer))
+    head = "\n".join(f"{name}: {value}" for name, value in named if value)
+    return join_parts(head, number_sentences(text, evidence, input.question))
 
 
 def number_sentences(text: ReportText, evidence: Evidence, question: str) -> str:
@@ -195,8 +209,9 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
     ]
     edits = replace(edits, deletions={*edits.deletions, *(absence.number for absence in unanswered)})
     text, misplaced = _apply_edits(judged, edits)
+    named = {"title": output.title, "short_answer": output.short_answer}
     return ReportReview(
-        text=text,
+        text=text.model_copy(update={name: value for name, value in named.items() if value}),
         queries=output.queries or _list_missing_parts(output),
         unanswered=tuple(absence.claim.text for absence in unanswered),
         verdicts=tuple(
@@ -213,8 +228,11 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
 
 
 def _list_missing_parts(output: ReportReviewerOutput) -> tuple[str, ...]:
-    """Return the parts of the question that nothing answers: they are searched for if a review names no search."""
-    return tuple(part.part for part in output.answered if part.answered == "no")
+    """Return the parts of the question that nothing answers: they are searched for if a review names no search.
+
+    None is, if the review has read what a search for a statement of absence found, and leaves that open.
+    """
+    return () if output.still_open else tuple(part.part for part in output.answered if part.answered == "no")
 
 
 def _cite_conflicts(conflicts: Sequence[ConflictingPassages], evidence: Evidence) -> Iterator[Contradiction]:

@@ -52,7 +52,8 @@ ANSWER_RULES = """If the answer follows over several facts, each of which names 
 the next sentence is the whole chain in one line with its marks: “A → B → C [2, 5].”
 If the question weighs a position (whether to do something, whether it is better, safe, worth it or true), all arguments
 for it and all against it are given under two sub-headings or list items that begin with “For” and “Against”, before
-anything is recommended; a side for which the passages have nothing is named as such."""
+anything is recommended; a side for which the passages have nothing is named as such. A choice between options is no
+position: they are compared."""
 """Rules of every report for the form of an answer."""
 
 DIRECT_TASK = f"""Write a direct answer to the question, as Markdown:
@@ -79,12 +80,13 @@ Answer: the answer in at most twelve words, if the question has such an answer: 
 or No. Else leave the line out.
 
 The answer in three to five sentences that decide: a reader who reads nothing else comes away with the right answer, its
-conditions, and no more certainty than the passages have.
+conditions, and no more certainty than the passages have. What stays open and would change the answer is one of them.
 {ANSWER_RULES}
 
 If the question compares or chooses, one table of whole options (rows) by the requirements of the question (columns)
-with a verdict as the last column; a few words and a mark in each cell, “{NOT_STATED}” where the passages say nothing.
-A requirement on which they speak of fewer than half of the options is no column but a sentence.
+with a verdict as the last column; a few words and a mark in each cell, also beside a number that follows from others,
+“{NOT_STATED}” where the passages say nothing. A requirement on which they speak of fewer than half of the options is no
+column but a sentence; a comparison of two things in one or two values needs no table.
 
 ## Heading of each part of the outline, exactly as in <outline>, in its order
 The answer to the part's question first, then what it rests on, how it works, what it demands and its limits. Choose the
@@ -103,8 +105,9 @@ because of these facts), each marked as an inference, at most six. Left out if t
 What the passages leave open and a reader who has to decide needs to know: one specific thing to a list item, two things
 in two items, the most important first, at most six, each ended by a search: the sentence that would state it, as its
 source would write it, with words that the passages lack: “- … [?] (search: sentence)”. No item asks for “further” or
-“other” things, which no search can settle. An absence is stated here and nowhere else, and “first”, “oldest”, “only” or
-“no other” is said of the sources only if a passage says so. Left out if nothing is.
+“other” things, which no search can settle. An absence is stated here and, if it would change the answer, there, and
+nowhere else; “first”, “oldest”, “only” or “no other” is said of the sources only if a passage says so. Left out if
+nothing is.
 
 Plain, exact sentences for an expert who has to decide; every statement once, in the part to which it belongs; no
 introduction of the report or its sections, no summary at the end."""

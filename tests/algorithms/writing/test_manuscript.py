@@ -84,7 +84,7 @@ def test_short_answers_are_stated_by_the_abstract(answer: str, quoted: list[str]
         Claim(text="It left for Antwerp."),
     )
 
-    found = manuscript.cite_short_answer(answer, Draft(blocks=(Block(claims=claims),)))
+    found = manuscript.cite_short_answer(answer, Draft(blocks=(Block(claims=claims),)), "Where to?")
 
     assert (found and [citation.quote for citation in found.citations]) == quoted
     assert found is None or found.text == answer
@@ -97,7 +97,7 @@ def test_a_short_answer_is_as_certain_as_its_weakest_sentence() -> None:
         update={"status": "unverified", "confidence": 0.4, "tainted": True}
     )
 
-    found = manuscript.cite_short_answer("Ghent and Bruges", Draft(blocks=(Block(claims=(sure, unsure)),)))
+    found = manuscript.cite_short_answer("Ghent and Bruges", Draft(blocks=(Block(claims=(sure, unsure)),)), "")
 
     assert found is not None
     assert (found.status, found.confidence, found.tainted) == ("unverified", 0.4, True)
@@ -106,9 +106,26 @@ def test_a_short_answer_is_as_certain_as_its_weakest_sentence() -> None:
 def test_a_sentence_that_states_all_of_a_short_answer_is_its_only_one() -> None:
     """Sentences with a part of the answer are cited only if none states the whole."""
     claims = (claim("It began in Ghent.", "Ghent"), claim("It moved from Ghent to Bruges.", "Bruges"))
-    found = manuscript.cite_short_answer("Ghent and Bruges", Draft(blocks=(Block(claims=claims),)))
+    found = manuscript.cite_short_answer("Ghent and Bruges", Draft(blocks=(Block(claims=claims),)), "")
 
     assert found is not None and [citation.quote for citation in found.citations] == ["Bruges"]
+
+
+def test_a_chain_of_facts_states_the_short_answer_at_its_end() -> None:
+    """The sentence with the whole chain is cited before one that only names the end."""
+    claims = (claim("The guild sits in Bruges.", "Bruges"), claim("Baker → guild → Bruges.", "Ghent, then Bruges"))
+    found = manuscript.cite_short_answer("Bruges", Draft(blocks=(Block(claims=claims),)), "")
+
+    assert found is not None and [citation.quote for citation in found.citations] == ["Ghent, then Bruges"]
+
+
+def test_words_of_a_quote_and_of_the_question_need_no_sentence() -> None:
+    """A short answer may have a word of a quote that its sentence leaves out, or one of the question."""
+    text = Draft(blocks=(Block(claims=(claim("It began in Ghent.", "in Ghent, Flanders"),)),))
+
+    assert manuscript.cite_short_answer("Ghent, Flanders", text, "Where?") is not None
+    assert manuscript.cite_short_answer("the guild of Ghent", text, "Where did the guild begin?") is not None
+    assert manuscript.cite_short_answer("the guild of Ghent", text, "Where?") is None
 
 
 def test_excerpts_state_the_short_answer_of_a_report_without_an_abstract() -> None:

@@ -71,6 +71,7 @@ def test_a_review_judges_the_report_and_its_sources() -> None:
     assert (reply.evaluation.issues, reply.queries) == (("It is short.",), ("how rye ages",))
     assert [(one.a.quote, one.b.quote, one.severity) for one in reply.contradictions] == [(MADE, RIPENS, "low")]
     assert review(open_part, "SEARCH: ageing").queries == ("ageing",)
+    assert review(open_part, "OPEN 4: nothing on ageing").queries == ()
     assert review("CONFLICT [1, 99]: a", "CONFLICT [2, 2]: b").contradictions == ()
     assert apply_review(ASKED, fallback(ASKED, EVIDENCE), EVIDENCE).evaluation is None
 
@@ -95,6 +96,18 @@ def test_sentences_are_numbered_through_all_parts() -> None:
         *("", "", "## What is not known"),
         "7. How rye ages. (a gap)",
     ]
+
+
+def test_a_review_reads_and_changes_title_and_short_answer() -> None:
+    """Both stand before the numbered sentences; what an edit does not name stays."""
+    text = TEXT.model_copy(update={"short_answer": "Two hours"})
+    prompt = render(ASKED.model_copy(update={"text": text}), EVIDENCE)[-1].content
+
+    assert f"Title: Bread and cheese\nShort answer: Two hours\n\n## Answer\n1. {MADE}" in prompt
+    changed = review("TITLE: Rye rises.", "ANSWER: One hour.", text=text).text
+    assert (changed.title, changed.short_answer) == ("Rye rises", "One hour")
+    kept = review("ANSWER: none", "ANSWERED yes: all", text=text).text
+    assert (kept.title, kept.short_answer) == ("Bread and cheese", "Two hours")
 
 
 DRAFT_OF_CODE = (Block(kind="code", claims=(Claim(text="bake:\n  now", status="supported"),)),)

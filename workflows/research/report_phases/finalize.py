@@ -79,7 +79,7 @@ def _assemble(context: ReportContext, line: Reasoning | None) -> ReportDraft:
         question=request.question,
         title=text.title or format_heading(request.question),
         short_answer=manuscript.cite_short_answer(
-            text.short_answer, manuscript.select_answers(answer, state.written_sections)
+            text.short_answer, manuscript.select_answers(answer, state.written_sections), request.question
         ),
         abstract=answer,
         sections=state.written_sections,
