@@ -12,7 +12,7 @@ requested, by maximal marginal relevance.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 import numpy as np
@@ -87,15 +87,6 @@ def compute_authority_factor(uri: str, kind: str, weights: Mapping[str, float]) 
         if rules:
             return weights[max(rules, key=len)]
     return 1.0
-
-
-def complete_ranking(count: int, numbers: Iterable[int]) -> list[int]:
-    """Convert a ranking by numbers from 1 into indexes of all `count` items.
-
-    Invalid numbers are ignored; items without a number follow in their original order.
-    """
-    ranked = [number - 1 for number in numbers if 1 <= number <= count]
-    return list(dict.fromkeys([*ranked, *range(count)]))
 
 
 def select_by_mmr(

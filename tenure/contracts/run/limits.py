@@ -306,9 +306,6 @@ class FixedLimits(Declaration):
         float,
         Option("Minimum novelty of a passage compared with those that the run has accepted.", minimum=0, maximum=1),
     ] = 0.02
-    rerank_listwise: Annotated[
-        bool, Option("Whether the chat model, if there is one, reorders the results of each search.")
-    ] = False
     grace_seconds: Annotated[
         float,
         Option(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.retrieval.reranking import (
     blend_reranker_scores,
-    complete_ranking,
     compute_authority_factor,
     compute_recency_factor,
     order_candidates,
@@ -123,9 +122,3 @@ def test_ordering_keeps_all_candidates(scores: list[float], diversity: float) ->
 
     assert sorted(order) == list(range(len(scores)))
     assert np.float32(scores[order[0]]) == np.float32(max(scores))
-
-
-def test_partial_ranking_is_completed() -> None:
-    """Named items come first and once, invalid numbers are ignored, and the rest keeps its order."""
-    assert complete_ranking(4, [3, 3, 9, 0, -1, 1]) == [2, 0, 1, 3]
-    assert complete_ranking(0, [1]) == []
