@@ -277,14 +277,6 @@ class StartLimits(BudgetFields, FollowUpLimits):
 class FixedLimits(Declaration):
     """Limits that only settings set."""
 
-    reasoning_samples: Annotated[
-        int, Option("Number of independent answers that vote with self-consistency.", minimum=2, maximum=9)
-    ] = 3
-    thought_breadth: Annotated[
-        int,
-        Option("Number of thoughts proposed and followed at each level of a tree of thoughts.", minimum=1, maximum=6),
-    ] = 3
-    thought_depth: Annotated[int, Option("Number of levels of a tree of thoughts.", minimum=1, maximum=4)] = 2
     passages_per_section: Annotated[
         int, Option("Number of passages that a section is written from.", minimum=1, maximum=60)
     ] = 14
