@@ -5,9 +5,10 @@ question with each strategy, without a model. Evidence is the supporting documen
 among the first ten documents and among all that were found, and `full` the questions of which all were found. Even
 questions are for choosing, odd ones for reporting.
 
-Three rows choose a strategy for each question: `suggested` by its words only, as in a run without memory; `bandit` with
-the records of the questions before it, which state the gain of each strategy over one search; `misled` as well, after
-records that praise the worst strategies. The latter two are means over random orders.
+Three rows choose a strategy for each question: `suggested` by its words only, as in a run without memory; `learned`
+with the records of the questions before it, which state the gain of each strategy over one search; `misled` as well,
+after records that praise the worst strategies. Every second question ignores the records: in the latter two rows first
+the even questions, then the odd ones.
 """
 
 import argparse
@@ -26,7 +27,6 @@ from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, 
 from benchmarks.support.datasets import Collection, Question, UnknownFormat, collection
 from benchmarks.support.environment import stage
 from benchmarks.support.stub_workflows import TaskStubWorkflow
-from tenure.algorithms.memory.bandit import MAX_TRIALS
 from tenure.algorithms.memory.experience import choose_strategy, compute_reward
 from tenure.algorithms.research.effort import EFFORT_WITHOUT_MODEL
 from tenure.algorithms.research.effort import resolve_strategy as suggested
@@ -41,12 +41,11 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
 from worker import build_activities
 from workflows.research.strategies import list_search_strategies
-from workflows.research.strategy_registry import SELECTABLE_STRATEGIES
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 STRATEGIES = list_search_strategies()
-_ORDERS = 20
-"""Seeds of the bandit."""
+_TRIALS = 40
+"""Tasks of each strategy in misleading records."""
 _PRAISED: tuple[RetrievalStrategy, ...] = ("contrastive", "direct")
 _BLAMED: tuple[RetrievalStrategy, ...] = ("multi_hop", "hierarchical", "iterative")
 EFFORT = EFFORT_WITHOUT_MODEL["complex"]
@@ -153,26 +152,17 @@ class Learner:
     """Learner that chooses a strategy for each question of a collection from the results of the earlier ones."""
 
     def __init__(
-        self, found: Mapping[RetrievalStrategy, Sequence[Tried]], seed: int, records: Iterable[StrategyRecord]
+        self, found: Mapping[RetrievalStrategy, Sequence[Tried]], first: int, records: Iterable[StrategyRecord]
     ) -> None:
-        """Begin with records."""
-        self._found, self._seed = found, seed
+        """Begin with records, and use them for the odd questions, or with `first` 1 for the even ones."""
+        self._found, self._first = found, first
         self._records = {(record.query_type, record.strategy): record for record in records}
 
     def chosen(self, number: int, question: Question) -> Tried:
         """Return the result of the chosen strategy for a question, and learn from it."""
         kind = classify_query(question.text).primary
         experience = Experience(records=tuple(self._records.values()))
-        # Every other task keeps its suggestion: with one seed those of the even questions, with the next the others.
-        choice = choose_strategy(
-            _step(question),
-            EFFORT.hops,
-            None,
-            experience,
-            SELECTABLE_STRATEGIES,
-            str(self._seed),
-            number + self._seed,
-        )
+        choice = choose_strategy(_step(question), EFFORT.hops, None, experience, STRATEGIES, number + self._first)
         brought = self._found[choice.strategy][number]
         new = set(brought.documents) - set(self._found["direct"][number].documents)
         blank = StrategyRecord(query_type=kind, strategy=choice.strategy, episodes=0, score=0.0)
@@ -188,15 +178,15 @@ def misleading() -> Iterator[StrategyRecord]:
     kinds: tuple[QueryType, ...] = get_args(QueryType)
     for kind in kinds:
         for strategy in (*_PRAISED, *_BLAMED):
-            score = float(MAX_TRIALS if strategy in _PRAISED else 0)
-            yield StrategyRecord(query_type=kind, strategy=strategy, episodes=MAX_TRIALS, score=score)
+            score = float(_TRIALS if strategy in _PRAISED else 0)
+            yield StrategyRecord(query_type=kind, strategy=strategy, episodes=_TRIALS, score=score)
 
 
 def choosing(one: Collection, found: Mapping[RetrievalStrategy, Sequence[Tried]]) -> Iterator[Row]:
     """Yield the figures of each way to choose among the strategies."""
     yield _row(one, "suggested", [[found[by_suggestion(q)][n] for n, q in enumerate(one.questions)]])
-    for name, records in (("bandit", ()), ("misled", tuple(misleading()))):
-        learners = [Learner(found, seed, records) for seed in range(_ORDERS)]
+    for name, records in (("learned", ()), ("misled", tuple(misleading()))):
+        learners = [Learner(found, first, records) for first in range(2)]
         yield _row(one, name, [[each.chosen(n, q) for n, q in enumerate(one.questions)] for each in learners])
 
 
@@ -212,7 +202,7 @@ def rows(one: Collection, found: Mapping[RetrievalStrategy, Sequence[Tried]]) ->
     """Yield the figures of each strategy, and of the ways to choose among them."""
     for name, results in found.items():
         yield _row(one, name, [results])
-    if set(SELECTABLE_STRATEGIES) <= found.keys():
+    if set(STRATEGIES) <= found.keys():
         yield from choosing(one, found)
 
 

@@ -75,7 +75,7 @@ class KnowledgeBase:
             )
 
         self.corpora = Corpora(store, embedding, cache, settings, metrics, transcribe)
-        self.retrieval = Retrieval(store, embedding, chunks, encode, Reranker(embedding, rerank_model), metrics)
+        self.retrieval = Retrieval(store, embedding, chunks, encode, Reranker(rerank_model), metrics)
         self.graph = KnowledgeGraph(store, embedding.dimensions)
         self.results = StoredResults(store, embedding, cache, encode, settings.chunk_tokens)
         self.tables = TableQueries(store, embedding, cache, encode, self.results, settings, readable_files)

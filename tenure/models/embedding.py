@@ -47,11 +47,3 @@ class PassageEmbedder(Protocol):
 def embed_passages(model: EmbeddingModel, texts: Sequence[str]) -> Vectors:
     """Return one unit row per passage, in order, as the model embeds passages."""
     return model.embed_passages(texts) if isinstance(model, PassageEmbedder) else model.embed(texts)
-
-
-@runtime_checkable
-class TokenEmbedder(Protocol):
-    """Additional interface of an embedding model that exposes token vectors."""
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return one array per text, in order, with a unit row for each token except the special ones."""

@@ -194,7 +194,6 @@ def _build_limits(request: StartRequest, settings: ClientSettings, web: WebScope
     if not settings.has_model:
         _refuse_what_needs_a_model(chosen)
     chosen["rerank"] = settings.rerank_options
-    chosen["rerank_listwise"] = settings.rerank_listwise and settings.has_model
     if settings.max_output:
         chosen["max_call_output"] = settings.max_output
     return RunLimits.model_validate(

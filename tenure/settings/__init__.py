@@ -73,10 +73,10 @@ class ClientSettings(
 
     @property
     def rerank_options(self) -> RerankOptions:
-        """Options of the second stage; a rerank endpoint without a weight gets all that is left."""
+        """Options of the second stage; a rerank endpoint without a weight decides alone."""
         if not self.rerank_model or "endpoint" in self.rerank.model_fields_set:
             return self.rerank
-        return self.rerank.model_copy(update={"endpoint": 1 - self.rerank.late_interaction})
+        return self.rerank.model_copy(update={"endpoint": 1.0})
 
 
 class Settings(

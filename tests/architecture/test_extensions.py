@@ -72,7 +72,7 @@ from tenure.roles.registry import list_role_names
 from tenure.settings import Settings
 from tenure.sources.parsers.registry import find_format
 from worker import build_activities
-from workflows.research.strategy_registry import SELECTABLE_STRATEGIES, STRATEGIES
+from workflows.research.strategy_registry import STRATEGIES
 from workflows.research.tool_registry import TOOLS, list_available_tools
 
 settings = Settings(_env_file=None, roles={"keyword_extractor": {}}, search_providers="acme", strategy="twofold")
@@ -91,7 +91,6 @@ print(json.dumps({
     "valid call": [call.tool, call.arguments.term],
     "invalid call": wrong.error,
     "strategies": [*STRATEGIES],
-    "selectable": SELECTABLE_STRATEGIES,
     "providers": list_extensions(SEARCH_PROVIDERS),
     "provider settings": settings.search_providers,
     "format": find_format(".lrc").module,
@@ -151,7 +150,7 @@ def test_registries_list_plugins(plugins: Path) -> None:
     assert "define_term" in found["tools"] and "define_term" in found["offered"]
     assert found["valid call"] == ["define_term", "rye"]
     assert "term" in found["invalid call"]
-    assert "twofold" in found["strategies"] and "twofold" in found["selectable"]
+    assert "twofold" in found["strategies"]
     assert "acme" in found["providers"] and found["provider settings"] == ["acme"]
     assert found["format"] == "lyrics"
 

@@ -48,16 +48,3 @@ class DyingVectors(WordVectors):
         if self.embedded > 700:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().embed(texts)
-
-
-class TokenWords(WordVectors):
-    """Word vectors that expose a vector for each word."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[str] = []
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return one array per text, shape (words, dimensions)."""
-        self.asked += texts
-        return [self.embed(text.split()) for text in texts]

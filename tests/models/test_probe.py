@@ -44,7 +44,7 @@ def configured(server: ModelServer, **chosen: Any) -> Settings:
 async def test_every_model_is_probed_once() -> None:
     """Both tiers and the models of roles are probed, with setting, latency and context size, but no offline role."""
     with ModelServer(models={"large": 32_000, "small": None, "own": 8_000}) as server:
-        roles = {"router": {"model": "own"}, "outliner": {"model": "small"}, "reranker": {"model": "offline"}}
+        roles = {"router": {"model": "own"}, "outliner": {"model": "small"}, "stance_judge": {"model": "offline"}}
         found = await probe_chat_models(configured(server, model="large", fast_model="small", roles=roles))
 
     assert [(trial.model, trial.setting, trial.context_tokens) for trial in found] == [

@@ -42,7 +42,7 @@ from tenure.roles.research import (
     tool_selector,
     topic_namer,
 )
-from tenure.roles.retrieval import picture_reader, query_translator, reranker, sql_writer, stance_judge
+from tenure.roles.retrieval import picture_reader, query_translator, sql_writer, stance_judge
 from tenure.roles.writing import answerer, report_reviewer, report_writer
 from tests.support.passages import held, passage
 from tests.support.worlds import encode
@@ -352,7 +352,6 @@ CASES: dict[str, Case] = {
             ),
         ),
         Case(stance_judge.ROLE, stance_judge.StanceJudgeInput(position="Is rye bread better than wheat bread?")),
-        Case(reranker.ROLE, reranker.RerankerInput(query="How does blue cheese ripen?")),
         Case(
             topic_namer.ROLE,
             topic_namer.TopicNamerInput(question=QUESTION, outline=("Ripening of cheese",), group_sizes=(1, 1, 1)),

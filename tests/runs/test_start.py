@@ -1,7 +1,6 @@
 """Test the requests that `start` builds from its arguments."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -135,13 +134,10 @@ def test_filters_are_part_of_the_request() -> None:
 
 
 def test_reranking_is_part_of_the_request() -> None:
-    """The reranking steps are part of the request, including listwise reranking if there is a model."""
-    wished: dict[str, Any] = {"rerank": RerankOptions(diversity=0.2), "rerank_listwise": True, "rerank_model": "m"}
-    offline = request("Why?", settings=Settings(**wished, _env_file=None)).limits
-    online = request("Why?", settings=Settings(**wished, openai_base_url="http://127.0.0.1:9", _env_file=None)).limits
+    """The reranking steps are part of the request; a rerank server without a weight gets all of it."""
+    settings = Settings(rerank=RerankOptions(diversity=0.2), rerank_model="m", _env_file=None)
 
-    assert offline.rerank == RerankOptions(diversity=0.2, endpoint=1.0)
-    assert (offline.rerank_listwise, online.rerank_listwise) == (False, True)
+    assert request("Why?", settings=settings).limits.rerank == RerankOptions(diversity=0.2, endpoint=1.0)
 
 
 def test_overlong_question_is_a_usage_error() -> None:

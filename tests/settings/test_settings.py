@@ -153,13 +153,12 @@ def test_rerank_options_are_set_by_variables_or_json(monkeypatch: pytest.MonkeyP
 
 
 def test_a_rerank_model_has_a_default_weight() -> None:
-    """Its weight is what late interaction leaves, unless a weight is set, even 0."""
+    """It decides alone, unless a weight is set, even 0."""
 
     def weight(**rerank: float) -> float:
         return Settings(rerank_model="m", rerank=RerankOptions.model_validate(rerank)).rerank_options.endpoint
 
-    assert [weight(), weight(late_interaction=0.4)] == pytest.approx([1.0, 0.6])
-    assert (weight(endpoint=0.2), weight(endpoint=0.0)) == (0.2, 0.0)
+    assert (weight(), weight(endpoint=0.2), weight(endpoint=0.0)) == (1.0, 0.2, 0.0)
     assert Settings().rerank_options == RerankOptions()
 
 

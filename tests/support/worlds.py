@@ -519,7 +519,6 @@ def story(**lines: Line) -> dict[str, Line]:
         "tool_selector": says({"calls": [], "resources": []}),
         "react": _looking,
         "stance_judge": says({"stances": []}),
-        "reranker": says({"order": []}),
         "topic_namer": says({"topics": []}),
         "hypothetical_document": says({"texts": ["Dough rises and milk curdles."] * 2}),
         "reasoner": says("NONE"),

@@ -41,7 +41,6 @@ ELSEWHERE = {
     "answerer",
     "query_refiner",
     "tool_selector",
-    "reranker",
     "picture_reader",
     "query_translator",
     "test_writer",

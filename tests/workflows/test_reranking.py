@@ -1,4 +1,4 @@
-"""Reranking in a run: options for every search, and listwise reranking by the model."""
+"""Test the reranking options of a run."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
 from tests.support.tiers import slow
-from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, story
 
 pytestmark = slow
 
@@ -16,49 +16,6 @@ def asked(**limits: Any) -> RunRequest:
     """Return a request about the kitchen."""
     bounds = RunLimits(min_relevance=0.0, max_report_revisions=1, **limits)
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
-
-
-def passage(prompt: str, rank: int) -> str:
-    """Return the text of the passage of a rank; the prompt orders passages by document."""
-    return prompt.split(f'<passage n="{rank}"')[1].split("\n")[1]
-
-
-async def test_model_reranks_search_results(serving: Serving) -> None:
-    """After each search the model chooses the first passages of the writer; the others keep their order."""
-    chosen: set[str] = set()
-
-    async def last_first(prompt: str) -> dict[str, Any]:
-        count = prompt.count("<passage n=")
-        chosen.add(passage(prompt, count))
-        return {"order": [count, 99]}
-
-    chat, knowledge = ScriptedChat(story(reranker=last_first)), MemoryKnowledge(KITCHEN)
-    async with serving(chat, knowledge) as stage:
-        result = await (await stage.start(asked(rerank_listwise=True))).result()
-
-    written = next(prompt for role, prompt in chat.asked if role == "report_writer")
-    assert chat.count("reranker") == len(knowledge.searches)
-    assert passage(written, 1) in chosen
-    assert result.usage.by_role["reranker"].model_calls == chat.count("reranker")
-
-
-async def test_listwise_reranking_is_off_by_default(serving: Serving) -> None:
-    """By default the knowledge base alone ranks the passages."""
-    chat = ScriptedChat(story(reranker=says({"order": [1]})))
-    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
-        await (await stage.start(asked())).result()
-
-    assert chat.count("reranker") == 0
-
-
-async def test_reranking_costs_budget(serving: Serving) -> None:
-    """When the budget is exhausted the order of the search stays, and the run continues."""
-    chat = ScriptedChat(story())
-    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
-        result = await (await stage.start(asked(rerank_listwise=True, max_calls=1))).result()
-
-    assert len(chat.asked) <= 1
-    assert result.sections
 
 
 async def test_every_search_has_the_reranking_options_of_the_run(serving: Serving) -> None:

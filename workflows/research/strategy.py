@@ -16,5 +16,3 @@ class Strategy:
     """Way to search and suitable queries, as the planner reads them."""
     search: Callable[[SearchSession], Awaitable[None]]
     """Function that searches through a session."""
-    selectable_by_records: bool = True
-    """Whether records of earlier runs may select it for a task without a chosen strategy."""

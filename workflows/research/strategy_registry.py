@@ -20,9 +20,6 @@ def load_strategies() -> dict[str, Strategy]:
 STRATEGIES: Final[Mapping[str, Strategy]] = load_strategies()
 """Every strategy by its name."""
 
-SELECTABLE_STRATEGIES: Final = tuple(name for name, strategy in STRATEGIES.items() if strategy.selectable_by_records)
-"""Names of the strategies that records of earlier runs may select."""
-
 
 async def retrieve(session: SearchSession) -> None:
     """Search with the strategy of the task.

@@ -25,7 +25,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.search_batches import split_searches
     from tenure.algorithms.control.usage import add_search
     from tenure.algorithms.retrieval.evidence_selection import merge_translations, select_evidence
-    from tenure.algorithms.retrieval.reranking import complete_ranking
     from tenure.contracts.evidence.computing import TableFileReply, TableFileRequest
     from tenure.contracts.evidence.passages import (
         FailedSearch,
@@ -37,9 +36,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.tables import QueryReply, QueryRequest
     from tenure.contracts.run.budget import BudgetAmounts
     from tenure.contracts.run.run import FallbackRecord
-    from tenure.roles.retrieval import query_translator, reranker
+    from tenure.roles.retrieval import query_translator
     from tenure.roles.retrieval.query_translator import QueryTranslatorInput
-    from tenure.roles.retrieval.reranker import RerankerInput
 
 ReplyFuture = asyncio.Future["SearchReply"]
 """Result of a search, for the coroutine that waits for it."""
@@ -210,7 +208,7 @@ class KnowledgeClient(ActivityClient):
         reply = await self._batches.search(complete)
         self._record.usage = add_search(self._record.usage, reply)
         minimum = self._limits.min_relevance if min_relevance is None else min_relevance
-        return await self._rerank_listwise(request.query, select_evidence(reply.passages, minimum))
+        return select_evidence(reply.passages, minimum)
 
     async def query(self, request: QueryRequest, *, summary: str) -> QueryReply:
         """Run a SQL query; the reply is empty if the budget does not cover it."""
@@ -258,10 +256,3 @@ class KnowledgeClient(ActivityClient):
             )
             return {}
         return {(queries[entry.query - 1], entry.language): entry.text for entry in output.translations}
-
-    async def _rerank_listwise(self, query: str, passages: tuple[PassageRef, ...]) -> tuple[PassageRef, ...]:
-        """Let the chat model order the passages, if the run is configured to."""
-        if not self._limits.rerank_listwise or len(passages) < 2:
-            return passages
-        ranking = await self._models.ask(reranker.ROLE, RerankerInput(query=query), passages, summary=query)
-        return tuple(passages[position] for position in complete_ranking(len(passages), ranking.order))

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tenure.algorithms.memory import known_facts
-from tenure.algorithms.memory.bandit import StrategyChoice, sample_strategy
 from tenure.algorithms.memory.scoring import MAX_SOURCES
 from tenure.algorithms.research.effort import resolve_strategy
 from tenure.algorithms.retrieval.query_type import classify_query
@@ -26,12 +25,14 @@ from tenure.contracts.knowledge.memory import (
     ProcedureDetails,
     ProcedureTask,
     ScoredMemory,
+    StrategyRecord,
 )
 from tenure.contracts.research.cycle import ResearchEffort
 from tenure.contracts.research.learning import Experience, InheritReply, RelatedRun, StrategyOutcome
 from tenure.contracts.research.spiral import AnalysisReply, CandidatePassage, ExecutedQuery, PlanStep
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import RunLimits
+from tenure.contracts.run.limits import TOOL_STRATEGY
+from tenure.contracts.run.run import QueryType, RunLimits
 
 MIN_RELATED_RELEVANCE: Final = 0.45
 """Minimum normalized relevance of an earlier question or fact."""
@@ -52,6 +53,10 @@ MAX_SAVED_QUERIES: Final = 12
 MAX_SAVED_PROCEDURES: Final = 100
 """Maximum number of critiques that a run saves; with its episodes and facts, they fit into one request."""
 MAX_ADVICE: Final = 3
+MIN_TRIALS: Final = 10
+"""Minimum number of remembered tasks of a strategy, for a type of query, that count."""
+MIN_LEAD: Final = 0.1
+"""Minimum lead of the mean reward of another strategy over that of the suggested one."""
 FULL_REWARD_PASSAGES: Final = 4
 """Number of accepted passages for which a task gets the full reward."""
 SEARCH_PENALTY: Final = 0.05
@@ -59,6 +64,14 @@ SEARCH_PENALTY: Final = 0.05
 
 _OUTCOMES: Final[Mapping[str, EpisodeOutcome]] = {"done": "answered", "no_evidence": "no_evidence", "failed": "failed"}
 _CHANGED: Final = (" was written.", " was rewritten.")
+
+
+class StrategyChoice(NamedTuple):
+    """Strategy chosen for a task."""
+
+    strategy: RetrievalStrategy
+    reason: str
+    """Reason for replacing the suggested strategy; empty if it was not replaced."""
 
 
 def find_related_runs(memories: Iterable[ScoredMemory], run: RunId) -> tuple[RelatedRun, ...]:
@@ -142,8 +155,7 @@ def choose_strategy(
     hops: int,
     requested: RetrievalStrategy | None,
     experience: Experience,
-    arms: Sequence[RetrievalStrategy],
-    seed: str,
+    strategies: Collection[RetrievalStrategy],
     number: int,
     *,
     is_planned: bool = False,
@@ -159,8 +171,29 @@ def choose_strategy(
         return StrategyChoice(suggested, "")
     if suggested != "direct" and is_known_query(step.query, experience.queries):
         return StrategyChoice("direct", "earlier research executed this query, and its accepted passages are available")
-    records = experience.records if number % 2 else ()
-    return sample_strategy(suggested, classify_query(step.query).primary, records, arms, f"{seed}/{number}")
+    if number % 2 == 0:
+        return StrategyChoice(suggested, "")
+    known = [record for record in experience.records if record.strategy in strategies]
+    return _choose_by_records(suggested, classify_query(step.query).primary, known)
+
+
+def _choose_by_records(
+    suggested: RetrievalStrategy, query_type: QueryType, records: Iterable[StrategyRecord]
+) -> StrategyChoice:
+    """Return the strategy that did best for a type of query, if it clearly did better than the suggested one."""
+    rewards = {
+        record.strategy: record.score / record.episodes
+        for record in records
+        if record.query_type == query_type and record.episodes >= MIN_TRIALS and record.strategy != TOOL_STRATEGY
+    }
+    best = max(sorted(rewards), key=lambda strategy: rewards[strategy], default=suggested)
+    if suggested not in rewards or rewards[best] < rewards[suggested] + MIN_LEAD:
+        return StrategyChoice(suggested, "")
+    reason = (
+        f"{best} succeeded in {rewards[best]:.0%} of what is remembered, "
+        f"{suggested}, which was suggested, in {rewards[suggested]:.0%}"
+    )
+    return StrategyChoice(best, reason)
 
 
 def has_enough_evidence(experience: Experience) -> bool:

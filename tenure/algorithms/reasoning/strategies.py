@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tenure.algorithms.reasoning import short_answers as answers
+from tenure.algorithms.reasoning.factoid_questions import is_factoid_question
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.retrieval.query_type import classify_query
 from tenure.algorithms.text.sentences import normalize_sentence, split_words, stem_words
@@ -44,7 +44,7 @@ def choose_reasoning_strategy(
     if resolved_type == "factual" and any(part.needs for part in decompose_question(question)):
         return "multi_hop"
     if resolved_type == "factual":
-        return "self_consistency" if answers.is_factoid_question(question) else "none"
+        return "self_consistency" if is_factoid_question(question) else "none"
     asks_why = _ASKS_WHY.match(question) or (resolved_type == "analytical" and _WHY.search(question))
     return "causal" if asks_why else STRATEGY_BY_QUERY_TYPE[resolved_type]
 

@@ -2,7 +2,7 @@
 
 With each list of scores scaled to the range from 0 (worst candidate) to 1 (best)::
 
-    blended   = (1 - w1 - w2) * first stage + w1 * late interaction + w2 * rerank endpoint
+    blended   = (1 - w) * first stage + w * rerank endpoint
     score     = (1 + blended) / 2 * recency * authority
 
 The first factor ranges from 1/2 to 1, so a factor of 2 puts the last candidate level with the first. Recency and
@@ -12,7 +12,7 @@ requested, by maximal marginal relevance.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 import numpy as np
@@ -26,35 +26,24 @@ from tenure.algorithms.text.passage import Vectors
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/?#@]*@)?([^/?#:]+)", re.IGNORECASE)
 
 
-def compute_maxsim(question: Vectors, passage: Vectors) -> float:
-    """Return the mean maximum similarity of the question tokens, from -1 to 1; 0 if either text has no tokens.
-
-    This is the MaxSim of Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late
-    Interaction over BERT" (2020), divided by the number of question tokens.
-    """
-    if not len(question) or not len(passage):
-        return 0.0
-    return float(np.mean((question @ passage.T).max(axis=1)))
-
-
-def blend_reranker_scores(first: Sequence[float], others: Sequence[tuple[float, Sequence[float]]]) -> list[float]:
+def blend_reranker_scores(first: Sequence[float], other: Sequence[float], weight: float) -> list[float]:
     """Return the weighted mean of scaled scores for each candidate, from 0 to 1.
 
     Args:
         first: scores of the first stage.
-        others: further scores, each with a weight; the first stage has the rest of the weight.
-
-    Raises:
-        ValueError: a weight is negative, or the weights sum to more than 1.
+        other: scores of the rerank endpoint.
+        weight: weight of the latter, from 0 to 1; with 0 they may be missing.
     """
-    first_weight = 1 - sum(weight for weight, _ in others)
-    if first_weight < -1e-9 or any(weight < 0 for weight, _ in others):
-        raise ValueError(f"weights must be in [0, 1] together, got {[weight for weight, _ in others]}")
-    blended = np.zeros(len(first))
-    for weight, scores in ((max(0.0, first_weight), first), *others):
-        scale = scale_min_max(dict(enumerate(scores)))
-        blended += weight * np.array([scale[index] for index in range(len(first))])
+    blended = _scale(first)
+    if weight:
+        blended = (1 - weight) * blended + weight * _scale(other)
     return [float(value) for value in blended]
+
+
+def _scale(scores: Sequence[float]) -> NDArray[np.float64]:
+    """Return scores scaled to the range from 0 to 1."""
+    scaled = scale_min_max(dict(enumerate(scores)))
+    return np.array([scaled[index] for index in range(len(scores))])
 
 
 def compute_recency_factor(published: str, as_of: date, half_life_days: float, weight: float) -> float:
@@ -87,15 +76,6 @@ def compute_authority_factor(uri: str, kind: str, weights: Mapping[str, float]) 
         if rules:
             return weights[max(rules, key=len)]
     return 1.0
-
-
-def complete_ranking(count: int, numbers: Iterable[int]) -> list[int]:
-    """Convert a ranking by numbers from 1 into indexes of all `count` items.
-
-    Invalid numbers are ignored; items without a number follow in their original order.
-    """
-    ranked = [number - 1 for number in numbers if 1 <= number <= count]
-    return list(dict.fromkeys([*ranked, *range(count)]))
 
 
 def select_by_mmr(

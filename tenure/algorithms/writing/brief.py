@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tenure.algorithms.claims.citations import cite_span
 from tenure.algorithms.injection.detection import contains_instructions
 from tenure.algorithms.injection.taint import has_instructions
-from tenure.algorithms.reasoning.short_answers import find_short_answer, has_detail, is_number_question
+from tenure.algorithms.reasoning.factoid_questions import has_detail, is_number_question
 from tenure.algorithms.research.transcript import ARROW
 from tenure.algorithms.retrieval.word_overlap import measure_overlap, needs_overlap
 from tenure.algorithms.text.entities import extract_entity_spellings, normalize_name, normalize_title
@@ -43,8 +43,6 @@ MAX_EXCERPTS, MIN_EXCERPTS, REPORT_EXCERPTS = 5, 3, 12
 may have, and the number that several parts share."""
 EXCERPT_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.6}
 """Number of excerpts of a part in a report of each length, relative to that of a standard report."""
-MAX_CONFIRMATIONS = 2
-"""Maximum number of excerpts besides the one that states the short answer."""
 MAX_ANSWERS = 2
 """Maximum number of answering sentences in an excerpt; of a list, all items that answer."""
 RANK_WEIGHT, MAX_RANK = 0.1, 5
@@ -92,8 +90,6 @@ _COMPUTED_URI = re.compile(r"^calculation: |#sql=")
 """Address of a computed result: a calculation, or the result of a query over a table."""
 
 
-SHORT_ANSWER: Final = "Short answer"
-"""Label of the short answer to a part of a question."""
 CHAIN: Final = "The answer is at the end of"
 """Label of the chain of documents that answers a part."""
 
@@ -113,8 +109,6 @@ class BriefPart:
 class PartBrief:
     """Excerpts on a part of a question."""
 
-    short_answer: Claim | None = None
-    """The answer in a few words with the sentence that states it; None if it is not certain."""
     excerpts: tuple[Block, ...] = ()
     """Excerpts, computed results and best ones first; empty if no passage concerns the part."""
     is_certain: bool = True
@@ -135,10 +129,7 @@ class PartBrief:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The text of one part among others: with the short answer, or with the statement that nothing was found."""
-        if self.short_answer:
-            answer = self.short_answer.model_copy(update={"label": SHORT_ANSWER})
-            return (Block(kind="definitions", claims=(answer,)), *self.text)
+        """The text of one part among others, or the statement that nothing was found."""
         return self.text or (_state_gap(NOT_FOUND),)
 
 
@@ -448,24 +439,16 @@ def _build_part(part: BriefPart, chosen: Sequence[_Candidate], evidence: _Eviden
     wants_number = is_number_question(part.question)
     ordered = sorted(chosen, key=lambda item: (not (wants_number and is_computed(item.passage)), -item.score))
     windows: list[_Window] = [(item, _select_window(item.pieces, item.scores)) for item in ordered]
-    short_answer, stating = _find_short_answer(part.question, windows)
-    if stating is not None:
-        names = _list_names(part.question)
-        others = [
-            w for w in windows if w is not stating and all(f" {name} " in _list_words(w[0].passage) for name in names)
-        ]
-        windows = [stating, *others[:MAX_CONFIRMATIONS]]
     blocks: list[Block] = []
     for item, window in windows:
         answers = _find_answers(item, window)
         claims = tuple(_build_claim(item.passage, item.pieces[n], answers=n in answers) for n in window)
         blocks.append(Block(kind="excerpt", claims=claims))
     chunks = {item.passage.chunk for item, _ in windows}
-    is_chain = evidence.is_certain and all(passage.chunk in chunks for passage in evidence.chain) and not short_answer
+    is_chain = evidence.is_certain and all(passage.chunk in chunks for passage in evidence.chain)
     return PartBrief(
-        short_answer,
         tuple(blocks),
-        evidence.is_certain or short_answer is not None,
+        evidence.is_certain,
         tuple(passage.title for passage in evidence.chain) if is_chain else (),
     )
 
@@ -490,17 +473,6 @@ def _find_answers(candidate: _Candidate, window: Sequence[int]) -> list[int]:
     ]
     listed = [n for n in near if candidate.pieces[n].part in ("item", "row")]
     return listed if len(listed) > MAX_ANSWERS else sorted(near, key=lambda n: -candidate.scores[n])[:MAX_ANSWERS]
-
-
-def _find_short_answer(question: str, windows: Sequence[_Window]) -> tuple[Claim | None, _Window | None]:
-    """Return the short answer with the excerpt that states it; None for both if no sentence states it clearly."""
-    stated = [(window, window[0].pieces[number]) for window in windows for number in window[1]]
-    answer = find_short_answer(question, [(window[0].passage.title, piece.text) for window, piece in stated])
-    if answer is None:
-        return None, None
-    window, piece = stated[answer.sentence]
-    claim = _build_claim(window[0].passage, piece, answers=True)
-    return claim.model_copy(update={"text": answer.text, "part": ""}), window
 
 
 def _select_window(pieces: Sequence[ExcerptPiece], scores: NDArray[np.float32]) -> list[int]:

@@ -4,9 +4,9 @@ All steps are disabled by default.
 """
 
 from datetime import date
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import Contract
 
@@ -30,8 +30,6 @@ class RerankOptions(Contract):
 
     candidates: int = Field(default=30, ge=1, le=200)
     """Number of first-stage results that are reranked; the others follow in their order."""
-    late_interaction: float = Field(default=0.0, ge=0, le=1)
-    """Weight of token-level late interaction (MaxSim) against the first stage."""
     endpoint: float = Field(default=0.0, ge=0, le=1)
     """Weight of the rerank endpoint's scores against the first stage."""
     recency: RecencyOptions | None = None
@@ -41,14 +39,7 @@ class RerankOptions(Contract):
     diversity: float = Field(default=0.0, ge=0, lt=1)
     """Weight of dissimilarity to higher-ranked passages in maximal marginal relevance (MMR)."""
 
-    @model_validator(mode="after")
-    def _check_weights(self) -> Self:
-        """Reject weights that leave the first stage a negative weight."""
-        if self.late_interaction + self.endpoint > 1 + 1e-9:
-            raise ValueError("late_interaction and endpoint may not weigh more than 1 together")
-        return self
-
     @property
     def is_enabled(self) -> bool:
         """Whether any step is enabled."""
-        return bool(self.late_interaction or self.endpoint or self.recency or self.diversity or self.authority)
+        return bool(self.endpoint or self.recency or self.diversity or self.authority)

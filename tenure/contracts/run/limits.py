@@ -277,14 +277,6 @@ class StartLimits(BudgetFields, FollowUpLimits):
 class FixedLimits(Declaration):
     """Limits that only settings set."""
 
-    reasoning_samples: Annotated[
-        int, Option("Number of independent answers that vote with self-consistency.", minimum=2, maximum=9)
-    ] = 3
-    thought_breadth: Annotated[
-        int,
-        Option("Number of thoughts proposed and followed at each level of a tree of thoughts.", minimum=1, maximum=6),
-    ] = 3
-    thought_depth: Annotated[int, Option("Number of levels of a tree of thoughts.", minimum=1, maximum=4)] = 2
     passages_per_section: Annotated[
         int, Option("Number of passages that a section is written from.", minimum=1, maximum=60)
     ] = 14
@@ -306,9 +298,6 @@ class FixedLimits(Declaration):
         float,
         Option("Minimum novelty of a passage compared with those that the run has accepted.", minimum=0, maximum=1),
     ] = 0.02
-    rerank_listwise: Annotated[
-        bool, Option("Whether the chat model, if there is one, reorders the results of each search.")
-    ] = False
     grace_seconds: Annotated[
         float,
         Option(

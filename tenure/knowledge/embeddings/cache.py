@@ -1,10 +1,10 @@
-"""Cache embeddings: on disk for chunks, in memory for sentences and tokens."""
+"""Cache embeddings: on disk for chunks, in memory for sentences."""
 
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from tenure.knowledge.store.errors import CorruptTable
 from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, hash_parts
 from tenure.knowledge.store.store import Store
-from tenure.models.embedding import EmbeddingModel, TokenEmbedder, embed_passages
+from tenure.models.embedding import EmbeddingModel, embed_passages
 
 _BATCH_TEXTS = 48
 """Texts between two progress reports; about a second on two cores."""
@@ -113,58 +113,26 @@ class EmbeddingCache:
             self._store.upsert(CACHE, pa.table(columns, schema=CACHE_SCHEMA), "key")
 
 
-class _RecentRows:
-    """Rows of vectors of the most recently used texts; safe to share between threads."""
-
-    def __init__(self, compute: Callable[[Sequence[str]], Iterable[NDArray[Any]]], capacity: int) -> None:
-        """Keep the results of `compute`, one array of rows per text, up to `capacity` rows."""
-        self._compute, self._capacity = compute, capacity
-        self._lock = threading.Lock()
-        self._rows: OrderedDict[str, NDArray[Any]] = OrderedDict()
-        self._size = 0
-
-    def load(self, texts: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """Return the rows of each text, and compute missing ones."""
-        with self._lock:
-            recent = {text: self._rows[text] for text in texts if text in self._rows}
-            for text in recent:
-                self._rows.move_to_end(text)
-        missing = [text for text in dict.fromkeys(texts) if text not in recent]
-        computed = dict(zip(missing, self._compute(missing), strict=True)) if missing else {}
-        with self._lock:
-            for text, rows in computed.items():
-                self._size += len(rows) - len(self._rows.get(text, ()))
-                self._rows[text] = rows
-            while self._size > self._capacity:
-                self._size -= len(self._rows.popitem(last=False)[1])
-        return recent | computed
-
-
 class CachedSentenceEncoder:
-    """Sentence encoder for roles and searches, with the most recently used vectors in memory."""
+    """Sentence encoder for roles and searches, with the most recently used vectors in memory; safe to share."""
 
     def __init__(self, model: EmbeddingModel, capacity: int = 20_000) -> None:
-        self._model = model
-        self._recent = _RecentRows(lambda texts: model.embed(texts)[:, None], capacity)
+        self._model, self._capacity = model, capacity
+        self._lock = threading.Lock()
+        self._recent: OrderedDict[str, Vectors] = OrderedDict()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of texts, shape (n, dimensions)."""
-        if not texts:
-            return np.zeros((0, self._model.dimensions), dtype=np.float32)
-        rows = self._recent.load(texts)
-        return np.concatenate([rows[text] for text in texts])
-
-
-class CachedTokenEncoder:
-    """Token encoder with recently used vectors in memory: searches of a run often return the same passages."""
-
-    def __init__(self, model: TokenEmbedder, capacity: int = 100_000) -> None:
-        """Keep the vectors of at most `capacity` tokens, as float16."""
-        self._recent = _RecentRows(
-            lambda texts: (rows.astype(np.float16) for rows in model.embed_tokens(texts)), capacity
-        )
-
-    def encode(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return one array per text, shape (tokens, dimensions)."""
-        rows = self._recent.load(texts)
-        return [rows[text].astype(np.float32) for text in texts]
+        with self._lock:
+            found = {text: self._recent[text] for text in texts if text in self._recent}
+            for text in found:
+                self._recent.move_to_end(text)
+        if missing := [text for text in dict.fromkeys(texts) if text not in found]:
+            computed = dict(zip(missing, self._model.embed(missing), strict=True))
+            found |= computed
+            with self._lock:
+                self._recent |= computed
+                while len(self._recent) > self._capacity:
+                    self._recent.popitem(last=False)
+        vectors = [found[text] for text in texts]
+        return np.stack(vectors) if vectors else np.zeros((0, self._model.dimensions), dtype=np.float32)

@@ -7,16 +7,13 @@ import pyarrow as pa
 from tenure.algorithms.retrieval.reranking import (
     blend_reranker_scores,
     compute_authority_factor,
-    compute_maxsim,
     compute_recency_factor,
     order_candidates,
 )
 from tenure.contracts.evidence.rerank import RerankOptions
-from tenure.knowledge.embeddings.cache import CachedTokenEncoder
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.knowledge.store.store import Store
-from tenure.models.embedding import EmbeddingModel, TokenEmbedder
 from tenure.models.reranking import RerankModel
 
 _COLUMNS = ["id", "uri", "kind", "published", "search_text", "vector"]
@@ -25,8 +22,7 @@ _COLUMNS = ["id", "uri", "kind", "published", "search_text", "vector"]
 class Reranker:
     """Second stage of a search; safe to share between threads."""
 
-    def __init__(self, model: EmbeddingModel, endpoint: RerankModel | None = None) -> None:
-        self._tokens = CachedTokenEncoder(model) if isinstance(model, TokenEmbedder) else None
+    def __init__(self, endpoint: RerankModel | None = None) -> None:
         self._endpoint = endpoint
 
     def validate(self, options: RerankOptions) -> None:
@@ -35,10 +31,6 @@ class Reranker:
         Raises:
             InvalidSearch: a step is not available.
         """
-        if options.late_interaction and self._tokens is None:
-            raise InvalidSearch(
-                "late interaction needs the built-in embedding model: a server returns no token vectors"
-            )
         if options.endpoint and self._endpoint is None:
             raise InvalidSearch("no rerank endpoint is configured: set TENURE_RERANK_MODEL and TENURE_RERANK_BASE_URL")
         if options.recency and options.recency.as_of is None:
@@ -53,25 +45,14 @@ class Reranker:
         positions = {chunk: index for index, chunk in enumerate(table["id"].to_pylist())}
         stored = [chunk for chunk in first if chunk in positions]
         rows = table.take(pa.array([positions[chunk] for chunk in stored], pa.int64()))
-        opinions = blend_reranker_scores(
-            [first[chunk] for chunk in stored], self._score_candidates(query, rows, options)
-        )
+        texts = rows["search_text"].to_pylist()
+        other = self._endpoint.score(query, texts) if options.endpoint and self._endpoint else ()
+        opinions = blend_reranker_scores([first[chunk] for chunk in stored], other, options.endpoint)
         scores = [
             (1 + score) / 2 * factor for score, factor in zip(opinions, _compute_factors(rows, options), strict=True)
         ]
         order = order_candidates(scores, chunks.load_vectors(rows), options.diversity)
         return {stored[index]: scores[index] for index in order}
-
-    def _score_candidates(self, query: str, rows: pa.Table, options: RerankOptions) -> list[tuple[float, list[float]]]:
-        """Return the weight and the scores of each additional scorer."""
-        texts = rows["search_text"].to_pylist()
-        others = []
-        if options.late_interaction and self._tokens:
-            question, *passages = self._tokens.encode([query, *texts])
-            others.append((options.late_interaction, [compute_maxsim(question, passage) for passage in passages]))
-        if options.endpoint and self._endpoint:
-            others.append((options.endpoint, self._endpoint.score(query, texts)))
-        return others
 
 
 def _compute_factors(rows: pa.Table, options: RerankOptions) -> Iterator[float]:

@@ -70,12 +70,6 @@ class MiniLM:
             vectors[row] = _unit(states.mean(axis=0))
         return vectors
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return one array per text, in order, with a unit row for each token except the special ones."""
-        states = dict(self._states(self._encode(texts)))
-        # The first and the last token are special tokens.
-        return [_unit(states[row][1:-1]) for row in range(len(texts))]
-
     def _encode(self, texts: Sequence[str]) -> "list[Encoding]":
         return self._model().tokenizer.encode_batch(list(texts)) if texts else []
 

@@ -41,10 +41,10 @@ and do not retell the passages: a step that leads nowhere is left out."""
 STRATEGY_PROMPTS: Final[Mapping[ReasoningStrategy, str]] = {
     "chain": "Think step by step. Steps are `premise` (a fact from the passages) and `inference` (what follows). For a "
     "question about a course of time they are `event`, in the order of time, with the date after `via`.",
-    "tree": "Explore a tree of thoughts before you conclude. Begin with {breadth} different thoughts that each decide "
+    "tree": "Explore a tree of thoughts before you conclude. Begin with 3 different thoughts that each decide "
     "something, and score each from 0 to 1: high if the passages support it and it takes a real step towards the "
-    "answer, low if it misses the point, rests on little or contradicts them. Continue the best ones for {depth} "
-    "levels: develop, test or oppose them, and score again. At most {breadth} thoughts of a level are followed, none "
+    "answer, low if it misses the point, rests on little or contradicts them. Continue the best ones for 2 "
+    "levels: develop, test or oppose them, and score again. At most 3 thoughts of a level are followed, none "
     "below 0.3. Those that you follow are steps `for`, `against` and `point`; all others are REJECTED entries. The "
     "conclusion weighs the steps up.",
     "analogical": "Reason by analogy between the things that the question compares. First `pattern`: a principle or "
@@ -80,10 +80,6 @@ class ReasonerInput(RoleInput):
     """The strategy."""
     numbers: tuple[int, ...] = ()
     """Numbers of the only passages to reason from; empty for all."""
-    breadth: int = 3
-    """Thoughts of each level of a tree."""
-    depth: int = 2
-    """Levels of a tree."""
     line: Reasoning | None = None
     """Line so far, after which its searches were made; None for a new one."""
     may_search: bool = False
@@ -93,7 +89,6 @@ class ReasonerInput(RoleInput):
 def render(input: ReasonerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     line = input.line
-    how = STRATEGY_PROMPTS[input.strategy].format(breadth=input.breadth, depth=input.depth)
     return build_messages(
         input.question,
         input.topics,
@@ -104,7 +99,7 @@ def render(input: ReasonerInput, evidence: Evidence) -> list[Message]:
         if line
         else "",
         TASK,
-        f"How to reason: {how}",
+        f"How to reason: {STRATEGY_PROMPTS[input.strategy]}",
         f"Reason only from the passages {group_numbers(input.numbers)}." if input.numbers else "",
         SEARCH_TASK if input.may_search else "",
     )

@@ -77,7 +77,7 @@ def render(input: AnswererInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: AnswererInput, evidence: Evidence) -> WrittenText:
-    """Show the short answer, if one is certain, and the excerpts that answer the question best."""
+    """Show the excerpts that answer the question best."""
     brief = build_brief((BriefPart(input.question, evidence.passages),), evidence.embed)[0]
     return WrittenText(brief=brief.blocks[:MAX_BLOCKS] if brief.excerpts else ())
 

@@ -29,7 +29,6 @@ from tenure.roles.report_markdown import (
     CLOSING_HEADING,
     GAPS_HEADING,
     MAX_HEADING_CHARACTERS,
-    MAX_SHORT_ANSWER_CHARACTERS,
     WrittenPart,
     WrittenReport,
     extract_preview,
@@ -240,10 +239,8 @@ def fallback(input: ReportWriterInput, evidence: Evidence) -> WrittenReport:
     is_only = len(input.parts) == 1
     if not any(brief.excerpts for brief in briefs):
         return WrittenReport()
-    answer = briefs[0].short_answer if is_only else None
     return WrittenReport(
         title=format_heading(input.question),
-        short_answer=answer.text[:MAX_SHORT_ANSWER_CHARACTERS] if answer else "",
         parts=tuple(
             WrittenPart(kind="section", heading=part.topic.heading, brief=brief.text if is_only else brief.blocks)
             for part, brief in zip(parts, briefs, strict=True)

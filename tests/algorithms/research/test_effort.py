@@ -51,13 +51,13 @@ def test_the_length_of_a_report_scales_its_sections() -> None:
 
 
 def test_effort_grows_with_complexity() -> None:
-    """Effort grows with complexity."""
+    """Effort grows with complexity; only a complex question has further cycles without a model."""
     figures = ("cycles", "subagents", "hops", "sections")
     simple, moderate, complex_ = (
         [getattr(EFFORT_WITHOUT_MODEL[c], figure) for figure in figures] for c in ("simple", "moderate", "complex")
     )
 
-    assert all(a < b < c for a, b, c in zip(simple, moderate, complex_, strict=True))
+    assert all(a <= b < c for a, b, c in zip(simple, moderate, complex_, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.retrieval.reranking import (
     blend_reranker_scores,
-    complete_ranking,
     compute_authority_factor,
     compute_recency_factor,
     order_candidates,
@@ -22,24 +21,15 @@ ALIKE: Vectors = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
 
 
 def test_scores_are_blended_by_weight() -> None:
-    """By hand: 0.5 of (1, 0.5, 0), 0.3 of (0, 1, 0.5) and 0.2 of (0, 0, 1)."""
-    blended = blend_reranker_scores([3, 2, 1], [(0.3, [0, 20, 10]), (0.2, [-1, -1, 4])])
-
-    assert blended == pytest.approx([0.5, 0.55, 0.35])
+    """By hand: 0.7 of (1, 0.5, 0) and 0.3 of (0, 1, 0.5)."""
+    assert blend_reranker_scores([3, 2, 1], [0, 20, 10], 0.3) == pytest.approx([0.7, 0.65, 0.15])
 
 
 def test_first_stage_counts_alone() -> None:
     """The best has 1, the worst 0, and equal candidates have 1."""
-    assert blend_reranker_scores([0.2, 0.8, 0.5], []) == pytest.approx([0, 1, 0.5])
-    assert blend_reranker_scores([4, 4], [(0.5, [7, 7])]) == pytest.approx([1, 1])
-    assert blend_reranker_scores([], []) == []
-
-
-@pytest.mark.parametrize("weights", [(0.6, 0.6), (-0.1, 0.5)])
-def test_invalid_weights_are_rejected(weights: tuple[float, float]) -> None:
-    """Negative weights and weights above 1 in total are rejected."""
-    with pytest.raises(ValueError, match="weights must be in"):
-        blend_reranker_scores([1, 2], [(weight, [1, 2]) for weight in weights])
+    assert blend_reranker_scores([0.2, 0.8, 0.5], [], 0.0) == pytest.approx([0, 1, 0.5])
+    assert blend_reranker_scores([4, 4], [7, 7], 0.5) == pytest.approx([1, 1])
+    assert blend_reranker_scores([], [], 0.0) == []
 
 
 @given(SCORES, st.floats(0, 1))
@@ -47,7 +37,7 @@ def test_blended_scores_are_in_range(first: list[float], weight: float) -> None:
     """For any score scales the blend is between 0 and 1."""
     other = [score * 100 - 7 for score in reversed(first)]
 
-    assert all(-1e-9 <= value <= 1 + 1e-9 for value in blend_reranker_scores(first, [(weight, other)]))
+    assert all(-1e-9 <= value <= 1 + 1e-9 for value in blend_reranker_scores(first, other, weight))
 
 
 @pytest.mark.parametrize(
@@ -123,9 +113,3 @@ def test_ordering_keeps_all_candidates(scores: list[float], diversity: float) ->
 
     assert sorted(order) == list(range(len(scores)))
     assert np.float32(scores[order[0]]) == np.float32(max(scores))
-
-
-def test_partial_ranking_is_completed() -> None:
-    """Named items come first and once, invalid numbers are ignored, and the rest keeps its order."""
-    assert complete_ranking(4, [3, 3, 9, 0, -1, 1]) == [2, 0, 1, 3]
-    assert complete_ranking(0, [1]) == []

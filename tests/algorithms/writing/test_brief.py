@@ -113,23 +113,6 @@ def test_a_computed_result_comes_first() -> None:
     assert texts(found)[0] == ["The calculator answers “6 × 7” with 42."] and found.is_certain
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("When was the Guild of Bakers founded?", "1848"),
-        ("How was the Guild of Bakers founded?", None),
-    ],
-)
-def test_a_short_answer_is_given_only_if_it_is_certain(question: str, answer: str | None) -> None:
-    """A date is the short answer to a question about it, with the citation of its whole sentence."""
-    founded = "The Guild of Bakers was founded in 1848."
-    found = brief(question, passage(founded))
-
-    assert (found.short_answer.text if found.short_answer else None) == answer
-    if found.short_answer:
-        assert found.short_answer.citations[0].quote == founded
-
-
 def test_a_part_without_its_names_is_not_certain() -> None:
     """If the passages do not contain the name that is asked about, the brief says so before the nearest ones."""
     found = brief("Who founded the Guild of Millers?", passage("The founder of the Guild of Bakers was a baker."))

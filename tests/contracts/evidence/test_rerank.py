@@ -11,7 +11,6 @@ from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 def test_the_second_stage_is_disabled_by_default() -> None:
     """The number of candidates enables no step; each other option does."""
     steps: list[RerankOptions] = [
-        RerankOptions(late_interaction=0.1),
         RerankOptions(endpoint=0.1),
         RerankOptions(recency=RecencyOptions()),
         RerankOptions(authority={".md": 2.0}),
@@ -26,8 +25,7 @@ def test_the_second_stage_is_disabled_by_default() -> None:
     "rerank",
     [
         {"candidates": 0},
-        {"late_interaction": 1.5},
-        {"late_interaction": 0.6, "endpoint": 0.6},
+        {"endpoint": 1.5},
         {"recency": {"half_life_days": 0}},
         {"recency": {"as_of": "yesterday"}},
         {"authority": {".md": -1}},

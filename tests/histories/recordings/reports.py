@@ -408,10 +408,8 @@ async def unheard(recorder: Recorder) -> None:
 
 
 async def reranked(recorder: Recorder) -> None:
-    """Record searches whose passages are ordered by the chat model and by their ages."""
-    chat = ScriptedChat(story(reranker=says({"order": [2, 1]})))
-    rerank = RerankOptions(recency=RecencyOptions())
-    await recorder.run(chat, limit(SHORT, rerank_listwise=True, rerank=rerank))
+    """Record searches whose passages are ordered by their ages."""
+    await recorder.run(ScriptedChat(story()), limit(SHORT, rerank=RerankOptions(recency=RecencyOptions())))
 
 
 def _topics(*lines: str) -> tuple[OutlineTopic, ...]:

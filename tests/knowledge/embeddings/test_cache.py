@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, CachedTokenEncoder, EmbeddingCache
+from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, EmbeddingCache
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store.store import Store
-from tests.knowledge.word_vectors import TokenWords, WordVectors
+from tests.knowledge.word_vectors import WordVectors
 
 
 def test_cache_entries_belong_to_a_model(uri: str, model: WordVectors) -> None:
@@ -72,15 +72,3 @@ def test_recent_sentences_are_cached(model: WordVectors) -> None:
 def test_no_sentences_give_an_empty_array(model: WordVectors) -> None:
     """The empty array has the right number of columns."""
     assert (0, model.dimensions) == CachedSentenceEncoder(model).encode([]).shape
-
-
-def test_token_cache_evicts_the_least_recently_used() -> None:
-    """Evicted vectors are computed again on demand."""
-    model = TokenWords()
-    tokens = CachedTokenEncoder(model, capacity=5)
-    for text in ("a b", "c d", "a b", "e f", "c d", "a b c d e f"):
-        (rows,) = tokens.encode([text])
-        assert rows.shape == (len(text.split()), model.dimensions)
-        assert np.allclose(rows, model.embed(text.split()), atol=1e-3)
-
-    assert model.asked == ["a b", "c d", "e f", "c d", "a b c d e f"]

@@ -11,7 +11,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.errors import TransportError
 from tenure.models.openai.reranking import OpenAIReranker
-from tests.knowledge.word_vectors import TokenWords, WordVectors
+from tests.knowledge.word_vectors import WordVectors
 from tests.model_server import Fault, ModelServer
 from tests.support.tiers import slow
 
@@ -39,7 +39,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def filled(address: str) -> KnowledgeBase:
     """Corpus with a model that exposes tokens."""
-    return KnowledgeBase(address, TokenWords())
+    return KnowledgeBase(address, WordVectors())
 
 
 def found(knowledge: KnowledgeBase, query: str = QUERY, **rerank: object) -> tuple[PassageRef, ...]:
@@ -76,18 +76,6 @@ def test_only_the_best_candidates_are_reranked(filled: KnowledgeBase) -> None:
     assert [before[n].chunk for n in (1, 0, 2, 3)] == [ref.chunk for ref in after]
 
 
-def test_late_interaction_compares_word_by_word(address: str) -> None:
-    """A passage with every word of the question comes first, and token vectors are cached."""
-    model = TokenWords()
-    knowledge = KnowledgeBase(address, model)
-    refs = found(knowledge, "starter of flour", late_interaction=1.0)
-    again = found(knowledge, "starter of flour", late_interaction=1.0)
-
-    assert files(knowledge, refs)[0] == "bread.md"
-    assert refs == again
-    assert len(model.asked) == len(set(model.asked)) == 5
-
-
 def test_new_documents_can_be_preferred(filled: KnowledgeBase) -> None:
     """The newer of two equal documents comes first, and an undated one keeps its place."""
     preferred = files(filled, found(filled, recency={"half_life_days": 30, "weight": 0.9, "as_of": "2024-06-01"}))
@@ -119,7 +107,7 @@ def test_limit_per_source_applies_after_reranking(filled: KnowledgeBase) -> None
 def test_empty_result_is_not_reranked(address: str) -> None:
     """Without candidates neither tokens nor the endpoint are used."""
     with ModelServer() as server:
-        knowledge = KnowledgeBase(address, TokenWords(), rerank_model=OpenAIReranker("m", server.base_url))
+        knowledge = KnowledgeBase(address, WordVectors(), rerank_model=OpenAIReranker("m", server.base_url))
         request = SearchRequest(query="zzz", corpora=("c",), mode="sparse", rerank=RerankOptions(endpoint=1.0))
 
         assert knowledge.retrieval.search(request).passages == ()
@@ -152,7 +140,6 @@ def test_failing_endpoint_fails_the_search(address: str) -> None:
 @pytest.mark.parametrize(
     ("wanted", "reason"),
     [
-        (RerankOptions(late_interaction=0.3), "late interaction needs the built-in embedding model"),
         (RerankOptions(endpoint=0.3), "set TENURE_RERANK_MODEL"),
         (RerankOptions(recency=RecencyOptions()), "recency needs as_of"),
     ],

@@ -52,22 +52,6 @@ def test_rows_are_unit_vectors_in_order(model: MiniLM) -> None:
     assert np.all(np.sum(rows * alone, axis=1) > 0.9999)
 
 
-def test_each_token_has_a_vector(model: MiniLM) -> None:
-    """A text has a unit row for each counted token, up to the model's window, in the order of the texts."""
-    found = model.embed_tokens([*_TEXTS, ""])
-
-    assert [min(model.count_tokens(text), model.max_tokens) for text in (*_TEXTS, "")] == [len(rows) for rows in found]
-    assert all(np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5) for rows in found)
-    assert model.embed_tokens([]) == []
-
-
-def test_a_token_is_nearest_to_its_synonym(model: MiniLM) -> None:
-    """Late interaction works: a cat is nearest to the kitten, not to the window."""
-    cat, kitten = model.embed_tokens(["the cat", "a kitten near windows"])
-
-    assert int((kitten @ cat[1]).argmax()) == 1
-
-
 def test_similar_sentences_are_nearer_than_others(model: MiniLM) -> None:
     """A paraphrase is much nearer than a sentence about something else."""
     cat, kitten, rates = model.embed(_TEXTS[:3])

@@ -199,17 +199,6 @@ def test_a_report_without_a_model_follows_feedback() -> None:
     assert [RIPENS in read_fallback(asked)[BREAD.heading] for asked in (alone, wished)] == [False, True]
 
 
-def test_the_short_answer_of_a_single_part_is_that_of_the_report() -> None:
-    """Of several parts each has its own short answer, in its section."""
-    question = "How many hours does the dough of the bread rise?"
-    hours = Topic(heading="Hours", question=question)
-    one = ReportWriterInput(question=question, parts=(PartEvidence(topic=hours, passages=(1,)),))
-    two = one.model_copy(update={"parts": (*one.parts, ASKED.parts[1])})
-
-    assert fallback(one, EVIDENCE).short_answer == "two hours"
-    assert fallback(two, EVIDENCE).short_answer == "" and "two hours" in read_fallback(two)["Hours"]
-
-
 def test_parts_without_evidence_are_no_report() -> None:
     """Numbers of passages that are gone, and passages on other subjects, give no excerpt and no title."""
     gold = Topic(heading="Gold", question="What is gold?")

@@ -12,8 +12,7 @@ from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.usage import count_answers
-    from tenure.algorithms.memory.bandit import StrategyChoice
-    from tenure.algorithms.memory.experience import CompletedTask, choose_strategy
+    from tenure.algorithms.memory.experience import CompletedTask, StrategyChoice, choose_strategy
     from tenure.algorithms.research import research_state
     from tenure.algorithms.research.planning import (
         ValidatedPlan,
@@ -34,7 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.research import hypothetical_document
     from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, ImaginedTopic
     from workflows.research.search_session import SearchSession
-    from workflows.research.strategy_registry import SELECTABLE_STRATEGIES, retrieve
+    from workflows.research.strategy_registry import STRATEGIES, retrieve
     from workflows.research.subagent import SubagentWorkflow
 
 MIN_TASK_HOPS = 2
@@ -213,8 +212,6 @@ async def _run_subagent(loop: ResearchLoop, request: SubagentRequest, child_id: 
 def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
     request = loop.request
     step, max_answers = _allow_tools(loop, step)
-    # A repeated question makes the same choices with a model, whose cached answers then apply.
-    seed = request.question if request.limits.has_model else request.run
     # A model that names the searches, or plans the next cycle with their results, knows more than a query's refiner.
     is_named = not loop.is_planned_by_rule or any(topic.topic.queries for topic in loop.state.topics)
     is_planned = request.limits.has_model and (is_named or loop.state.cycle < request.effort.cycles)
@@ -223,8 +220,7 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         request.effort.hops,
         request.limits.strategy,
         request.experience,
-        SELECTABLE_STRATEGIES,
-        seed,
+        STRATEGIES,
         len(loop.state.executed),
         is_planned=is_planned,
     )

@@ -21,6 +21,8 @@ with workflow.unsafe.imports_passed_through():
 
 MAX_SEARCH_ROUNDS = 2
 """Answers of a chain of facts after its first one; each follows searches for the facts that the one before lacks."""
+VOTES = 3
+"""Independent lines of thought that vote with self-consistency."""
 MAX_OTHER_PASSAGES = 30
 """Passages from which a step without any source may be corrected."""
 
@@ -53,9 +55,7 @@ async def _reason_with(context: ReportContext, strategy: ReasoningStrategy) -> N
         await add_passages(context, [f"{side} principles and mechanisms" for side in sides])
     if strategy == "self_consistency":
         # Several lines of thought from disjoint sources vote (self-consistency).
-        samples = strategies.partition_by_source(
-            context.state.dossier.passages, context.request.limits.reasoning_samples
-        )
+        samples = strategies.partition_by_source(context.state.dossier.passages, VOTES)
         lines = await asyncio.gather(*(_ask_reasoner(context, strategy, numbers=sample) for sample in samples))
         reasoning = strategies.select_majority(lines) or Reasoning(strategy=strategy)
     else:
@@ -76,7 +76,7 @@ async def _ask_reasoner(
     context: ReportContext, strategy: ReasoningStrategy, *, line: Reasoning | None = None, numbers: Sequence[int] = ()
 ) -> Reasoning:
     """Ask for a line of thought over the dossier, or over some of its passages."""
-    request, limits = context.request, context.request.limits
+    request = context.request
     reasoning = await context.clients.models.ask(
         reasoner.ROLE,
         ReasonerInput(
@@ -84,8 +84,6 @@ async def _ask_reasoner(
             topics=context.state.topics,
             strategy=strategy,
             numbers=tuple(numbers),
-            breadth=limits.thought_breadth,
-            depth=limits.thought_depth,
             line=line,
             may_search=strategy == "multi_hop" and not context.parent.is_finishing,
         ),

@@ -142,5 +142,4 @@ STRATEGY = Strategy(
     "step by step with tools: for what has to be computed, a span between dates, a figure of a table, or what a tool "
     "of another server knows",
     act_step_by_step,
-    selectable_by_records=False,
 )
