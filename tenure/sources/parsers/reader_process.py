@@ -43,7 +43,7 @@ from tenure.sources.parsers.web_page import parse_page
 READY_MESSAGE = "ready"
 PAGE_MESSAGE = "page"
 """Message that the text of a page is going to be recognized, which takes time of its own."""
-PARSER_VERSION = "17"
+PARSER_VERSION = "18"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
