@@ -144,6 +144,8 @@ class MemoryKnowledge:
     """Passages of related runs."""
 
     known_pictures: tuple[PictureRef, ...] = ()
+    damaged_pictures: frozenset[int] = frozenset()
+    """Numbers of pictures that cannot be drawn."""
     """Pictures that every passage contains."""
 
     @property
@@ -345,8 +347,10 @@ class MemoryKnowledge:
     def find_pictures(self, passages: Sequence[Passage], question: str, limit: int) -> tuple[PictureRef, ...]:
         return self.known_pictures[:limit]
 
-    def load_picture(self, picture: PictureRef) -> ShownPicture:
+    def load_picture(self, picture: PictureRef) -> ShownPicture | None:
         """Show the same picture for all, with a number of its own."""
+        if picture.number in self.damaged_pictures:
+            return None
         return ShownPicture("data:image/jpeg;base64,/9j/", f"{1000 + picture.number}")
 
     def store_readings(self, request: StorePicturesRequest) -> tuple[PassageRef, ...]:
