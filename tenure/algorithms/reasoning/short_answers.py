@@ -49,8 +49,11 @@ _KINDS: Final[Mapping[AnswerKind, re.Pattern[str]]] = {
 """Words that ask for each kind of answer; the first kind that matches is used."""
 # More than one of them: "Who wrote the film that won …".
 _INTERROGATIVE = re.compile(r"\b(?:that|which|who|whom|whose|where|when)\b", re.IGNORECASE)
-# "12-Mar-1998", "3rd of March 1998", "March 1998", "1998".
+# "BC", "B.C.", "BCE", "CE", "A.D." after a year.
+_ERA = r"\s?(?:BCE?|CE|AD|B\.\s?C\.(?:\s?E\.)?|C\.\s?E\.|A\.\s?D\.)(?![^\W_])"
+# "44 BC", "AD 79"; "12-Mar-1998", "3rd of March 1998", "March 1998", "1998".
 _DATE = re.compile(
+    rf"\b(?:AD\s\d{{1,4}}\b|\d{{1,4}}(?:{_ERA}))|"
     r"\b\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)-(?:1[0-9]|20)\d\d\b|"
     r"\b(?:(?:\d{1,2}(?:st|nd|rd|th)?(?:\s+of)?\s+)?(?:January|February|March|April|May|June|July|August|September|October|"
     r"November|December)(?:\s+\d{1,2})?,?\s+)?(?:1[0-9]|20)\d\d\b"
@@ -166,7 +169,7 @@ def _find_candidates(kind: AnswerKind, question: str, text: str) -> Iterator[tup
     if kind == "date":
         is_year = bool(_YEAR.search(question))
         for match in _DATE.finditer(text):
-            start = match.end() - 4 if is_year else match.start()
+            start = match.end() - 4 if is_year and match.group()[-4:].isdigit() else match.start()
             yield start, text[start : match.end()]
     elif kind == "number":
         yield from _find_quantities(question, text)

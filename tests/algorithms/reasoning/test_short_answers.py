@@ -19,6 +19,9 @@ TITLE = "Guild of Bakers"
             "The Guild of Bakers was founded on 3 May 1848 in Ghent.",
             "3 May 1848",
         ),
+        ("When was the Guild of Bakers founded?", "The Guild of Bakers was founded in 1200 B.C. here.", "1200 B.C."),
+        ("In which year was the Guild of Bakers founded?", "Founded in 44 BC, it closed in AD 79.", "44 BC"),
+        ("When did the Guild of Bakers close?", "The Guild of Bakers had to close in AD 79.", "AD 79"),
         ("In which year was the Guild of Bakers founded?", "It was founded on 3 May 1848, not in 1850.", "1848"),
         ("How many ovens has the Guild of Bakers?", "Today the Guild of Bakers has 12 ovens.", "12 ovens"),
         (
