@@ -136,6 +136,8 @@ class MemoryKnowledge:
     """Queries that found them."""
     pages: dict[str, str] = field(default_factory=dict)
     """Texts of web pages by URL."""
+    ingested: list[IngestRequest] = field(default_factory=list)
+    """Requests to read documents."""
     readings: list[ReadPagesRequest] = field(default_factory=list)
     """Outcomes of reading web pages."""
     memories: KnownMemories = field(default_factory=KnownMemories)
@@ -254,6 +256,7 @@ class MemoryKnowledge:
     def ingest(
         self, request: IngestRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> IngestReport:
+        self.ingested.append(request)
         report(IngestProgress(stage="done", files_total=len(self.documents)))
         return IngestReport(corpus=request.corpus, files=len(self.documents), unchanged=len(self.documents))
 
