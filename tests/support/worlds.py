@@ -136,6 +136,8 @@ class MemoryKnowledge:
     """Queries that found them."""
     pages: dict[str, str] = field(default_factory=dict)
     """Texts of web pages by URL."""
+    ingested: list[IngestRequest] = field(default_factory=list)
+    """Requests to read documents."""
     readings: list[ReadPagesRequest] = field(default_factory=list)
     """Outcomes of reading web pages."""
     memories: KnownMemories = field(default_factory=KnownMemories)
@@ -144,6 +146,8 @@ class MemoryKnowledge:
     """Passages of related runs."""
 
     known_pictures: tuple[PictureRef, ...] = ()
+    damaged_pictures: frozenset[int] = frozenset()
+    """Numbers of pictures that cannot be drawn."""
     """Pictures that every passage contains."""
 
     @property
@@ -252,6 +256,7 @@ class MemoryKnowledge:
     def ingest(
         self, request: IngestRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> IngestReport:
+        self.ingested.append(request)
         report(IngestProgress(stage="done", files_total=len(self.documents)))
         return IngestReport(corpus=request.corpus, files=len(self.documents), unchanged=len(self.documents))
 
@@ -345,8 +350,10 @@ class MemoryKnowledge:
     def find_pictures(self, passages: Sequence[Passage], question: str, limit: int) -> tuple[PictureRef, ...]:
         return self.known_pictures[:limit]
 
-    def load_picture(self, picture: PictureRef) -> ShownPicture:
+    def load_picture(self, picture: PictureRef) -> ShownPicture | None:
         """Show the same picture for all, with a number of its own."""
+        if picture.number in self.damaged_pictures:
+            return None
         return ShownPicture("data:image/jpeg;base64,/9j/", f"{1000 + picture.number}")
 
     def store_readings(self, request: StorePicturesRequest) -> tuple[PassageRef, ...]:

@@ -21,10 +21,11 @@ from workflows.upkeep.notify import NotificationSender
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
+    from tenure.algorithms.control.usage import add_transcription, limit_transcription
     from tenure.contracts.base import RunId
     from tenure.contracts.result.batch import BatchItem, BatchOutcome, BatchReport, BatchRequest, ItemStatus
     from tenure.contracts.result.result import Result
-    from tenure.contracts.run.run import RunRequest
+    from tenure.contracts.run.run import RunRequest, Usage
     from workflows.run.agent import AgentWorkflow
 
 _MAX_TEXT_LENGTH = 200
@@ -63,8 +64,13 @@ class BatchWorkflow:
 
     async def _run_all(self, request: BatchRequest) -> None:
         """Execute the runs, if necessary in several histories."""
+        usage = Usage()
         for ingest in request.shared.ingest if self.remaining else ():
-            await execute_activity(KnowledgeActivities.ingest_corpus, ingest, summary=f"read corpus {ingest.corpus}")
+            limited = limit_transcription(ingest, request.shared.limits, usage)
+            report = await execute_activity(
+                KnowledgeActivities.ingest_corpus, limited, summary=f"read corpus {ingest.corpus}"
+            )
+            usage = add_transcription(usage, report)
         self._display_status()
         await asyncio.gather(*(self._run_items() for _ in range(request.max_parallel)))
         await workflow.wait_condition(workflow.all_handlers_finished)

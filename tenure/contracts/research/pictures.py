@@ -83,6 +83,8 @@ class PictureReading(Contract):
     """Content of a picture as a model has read it."""
 
     kind: PictureKind = "unseen"
+    is_shown: bool = True
+    """Whether the model was asked; False for a damaged picture and without a budget."""
     description: str = ""
     values: tuple[PictureValue, ...] = ()
 

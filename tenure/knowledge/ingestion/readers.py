@@ -29,6 +29,7 @@ from tenure.sources.parsers.reader_process import (
     ReaderTask,
     ReadingOptions,
     StartedAttachment,
+    TimedTask,
     UnreadableFile,
 )
 
@@ -121,6 +122,8 @@ class ReaderProcess:
         process, connection = self._running
         size, timeout = (len(task.body), _PAGE_TIMEOUT_SECONDS) if isinstance(task, PageTask) else (task.size, _FOREVER)
         cpu_limit, wall_limit = limit_file(size, min(self._timeout, timeout))
+        if isinstance(task, TimedTask):
+            task = replace(task, cpu_seconds=cpu_limit, wall_seconds=wall_limit)
         began, cpu_before = time.monotonic(), _measure_cpu(process)
         cpu = passed = 0.0
         try:

@@ -75,7 +75,9 @@ def has_picture(input: PictureReaderInput, evidence: Evidence) -> bool:
 
 def build_reading(input: PictureReaderInput, output: PictureReaderOutput, evidence: Evidence) -> PictureReading:
     """Return the reading; without the number in the picture, the model has not seen it."""
-    if not evidence.pictures or output.check.strip() != evidence.pictures[0].check:
+    if not evidence.pictures:
+        return PictureReading(is_shown=False)
+    if output.check.strip() != evidence.pictures[0].check:
         return PictureReading()
     return PictureReading(
         kind=output.kind,

@@ -10,10 +10,10 @@ import re
 from typing import Final
 
 _FENCE: Final = re.compile(r"[ ]{0,24}(`{3,}|~{3,})")  # "```python", "~~~~".
-# ":::", ":::tip", ":::tip[Title]", ":::note Title", "::::{warning} Title".
+# ":::", ":::tip", ":::tip[Title]", ":::note Title", "::::{warning} Title"; "///", "//// tab | Title" of FastAPI.
 _CONTAINER: Final = re.compile(
-    r"[ ]{0,24}:{3,8}(?:[ ]?\{?(?P<kind>[A-Za-z][\w-]{0,40})\}?)?"
-    r"(?:\[(?P<title>[^\]\n]{0,200})\]|[ ](?P<words>[^\n]{0,200}))?\Z"
+    r"[ ]{0,24}(?::{3,8}|/{3,8})(?:[ ]?\{?(?P<kind>[A-Za-z][\w-]{0,40})\}?)?"
+    r"(?:\[(?P<title>[^\]\n]{0,200})\]|[ ](?:\|[ ])?(?P<words>[^\n]{0,200}))?\Z"
 )
 # '!!! warning "Title"', "??? note", "???+ tip inline end".
 _ADMONITION: Final = re.compile(
@@ -45,8 +45,10 @@ _DIRECTIVE: Final = re.compile(
     r"(?:[ ](?P<title>[^\n]{1,200}))?\Z"
 )
 _OPTION: Final = re.compile(r"[ ]{0,24}:[\w-]{1,40}:(?:[ ][^\n]{0,200})?\Z")  # ":class: dropdown" below a directive.
-_UNTITLED: Final = frozenset(("admonition", "card", "grid", "tab-item", "tab-set", "dropdown", "topic", "sidebar"))
-"""Directives whose title alone introduces their contents."""
+_UNTITLED: Final = frozenset(
+    "admonition card details dropdown grid grid-item-card sidebar tab tab-item tab-set topic".split()
+)
+"""Containers and directives whose title alone introduces their contents."""
 # '{% hint style="info" %}', "{% endhint %}", "{%- if page -%}" of GitBook, Jekyll and others.
 _TAG: Final = re.compile(r"\{%-?[ ]{0,8}(?P<name>[\w/-]{1,40})(?P<rest>[^%\n]{0,300})-?%\}")
 # "{{< note >}}", "{{% /tab %}}", "{{< new-in 0.161.0 />}}" of Hugo.
@@ -68,6 +70,7 @@ _INLINE: Final = re.compile(
     | (?<!\\) \{ :? [ ]? [.\#] [\w-] [^{}\n]{0,200} \}            # "{ .lg .middle }"
     | \{: [^{}\n]{1,200} \}                                        # "{:toc}"
     | \{/\* [^\n]{0,300}? \*/\}                                   # "{/* comment */}"
+    | (?<![\w+]) \+\+ (?P<keys> [a-z0-9]{1,20} (?:[+-][a-z0-9]{1,20}){0,8} ) \+\+   # "++ctrl+alt+del++"
     | \b (?:style|sx) = \{\{ [^{}\n]{0,200} \}\}                   # "style={{ float: 'right' }}"
     | \{%-? [ ]{0,8} [\w/-] [^%\n]{0,300} %\}                      # "{% raw %}"
     | \{\{ [<%] [ ]{0,8} [\w/] [^{}\n]{0,300}? [>%] \}\}           # "{{< new-in 0.161.0 />}}"
@@ -78,8 +81,10 @@ _INLINE: Final = re.compile(
 _ROLE: Final = re.compile(r"\{[a-z][\w:+-]{0,40}\}(`{1,3})(?!`)(?P<words>[^`\n]{1,500}?)(?:[ ]<[^<>`\n]{1,300}>)?\1")
 # "](../{{ site.base }}/a b)": the target of a link, which no reader sees.
 _TEMPLATE_LINK: Final = re.compile(r"\]\((?:[^()\s{}]{0,300})\{\{[^{}\n]{0,200}\}\}")
-# "(label)=", "+++", '--8<-- "part.md"', "{:toc}".
-_MARK_LINE: Final = re.compile(r"\s{0,12}(?:\([\w:. -]{1,100}\)=|\+{3}(?:[ ].{0,200})?|-{1,3}8<-{1,3}.{0,300})\Z")
+# "(label)=", "+++", '--8<-- "part.md"', "{* ../app/main.py hl[2] *}", "^^^" below the header of a card.
+_MARK_LINE: Final = re.compile(
+    r"\s{0,12}(?:\([\w:. -]{1,100}\)=|\+{3}(?:[ ].{0,200})?|-{1,3}8<-{1,3}.{0,300}|\{\*.{0,300}\*\}|\^{3,})\Z"
+)
 # "<ThemedImage" of a component over several lines.
 _OPEN_COMPONENT: Final = re.compile(r"\s{0,24}<[A-Z][\w.]{0,60}(?:\s[^<>]{0,400})?\Z")
 _MAX_COMPONENT_LINES: Final = 30
@@ -166,7 +171,9 @@ class _Rewriter:
             self._introduce(match["indent"], match["kind"], match["title"] or "")
             self.lines[-1] = match["indent"].rstrip()
         elif match := _CONTAINER.match(bare):
-            self._introduce("", match["kind"] or "", match["title"] or match["words"] or "")
+            kind = match["kind"] or ""
+            self._introduce("", "" if kind in _UNTITLED else kind, match["title"] or match["words"] or "")
+            self._may_be_option = bool(kind)
         elif _COMPONENT.match(bare):
             label = _LABEL.search(bare)
             self._introduce("", "", label[1] if label else "")
@@ -258,7 +265,7 @@ class _Rewriter:
 
     def _introduce(self, indent: str, kind: str, title: str) -> None:
         """Write the kind and the title of what follows as a paragraph that ends with a colon."""
-        words = " – ".join(filter(None, (kind.capitalize(), title.strip())))
+        words = " – ".join(filter(None, (kind.capitalize(), _strip_inline(title).strip())))
         self._separate()
         if words:
             self.lines += [f"{indent}{words}{'' if words[-1] in '.!?:' else ':'}", ""]
@@ -270,10 +277,10 @@ class _Rewriter:
 
 def _strip_inline(line: str) -> str:
     """Return a line without the marks of templates, icons and attributes outside of code; roles keep their words."""
-    if "{" not in line and ":" not in line:
+    if "{" not in line and ":" not in line and "++" not in line:
         return line
     line = _ROLE.sub(lambda role: role["words"], _TEMPLATE_LINK.sub("](", line))
-    return _INLINE.sub(lambda match: match["code"] or "", line)
+    return _INLINE.sub(lambda match: match["code"] or match["keys"] or "", line)
 
 
 def _strip_closing(heading: str) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 from tenure.algorithms.text.dates import normalize_date
 from tenure.contracts.evidence.corpora import EMPTY, NO_TEXT
 from tenure.files.opening import FileRefused, OpenFile, open_file
-from tenure.sources.document.decode import decode, is_binary
+from tenure.sources.document.decode import decode_damaged, is_binary
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.normal_form import clean_text, collapse_whitespace, strip_lines
 from tenure.sources.document.recording import NO_MODEL, is_recording
@@ -157,7 +157,9 @@ def parse_bytes(
         elif declared is None and is_binary(data):
             raise Unreadable("is a binary file")
         else:
-            document = _parse_text(clean_text(decode(data, charset)), name, suffix)
+            text, damage = decode_damaged(data, charset)
+            document = _parse_text(clean_text(text), name, suffix)
+            document = replace(document, unread=document.unread or damage)
         return _read_pictures(document, load_picture)
     except RecursionError as error:
         raise Unreadable("is nested too deeply") from error

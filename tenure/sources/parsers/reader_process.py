@@ -6,6 +6,7 @@ the socket closes, and this process ends.
 """
 
 import hashlib
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ from tenure.contracts.evidence.recognition import PagePlace, SheetPlace
 from tenure.files.discovery import INCLUDE_SECRETS_HINT, FoundFile, SkippedPath, discover_files
 from tenure.files.opening import OpenFile
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
-from tenure.sources.document import attachments
+from tenure.sources.document import attachments, deadline
 from tenure.sources.document.document import Document, Unreadable
 from tenure.sources.document.recording import RecordingPart, divide_recording
 from tenure.sources.isolation import limit_memory
@@ -43,7 +44,7 @@ from tenure.sources.parsers.web_page import parse_page
 READY_MESSAGE = "ready"
 PAGE_MESSAGE = "page"
 """Message that the text of a page is going to be recognized, which takes time of its own."""
-PARSER_VERSION = "17"
+PARSER_VERSION = "18"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -68,8 +69,18 @@ class ReadingOptions:
     """Function that counts tokens of the embedding model."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class TimedTask:
+    """A task with the times after which the reader is ended."""
+
+    cpu_seconds: float = math.inf
+    """Computing time."""
+    wall_seconds: float = math.inf
+    """Time that passes."""
+
+
 @dataclass(frozen=True)
-class FileTask:
+class FileTask(TimedTask):
     """A file to read, unless its content has the known hash."""
 
     path: str
@@ -105,7 +116,7 @@ class ArchiveTask:
 
 
 @dataclass(frozen=True)
-class PageTask:
+class PageTask(TimedTask):
     """A web page to read."""
 
     path: str
@@ -281,6 +292,7 @@ def _read_file(task: FileTask, recipe: ReadingOptions) -> ParsedFile | Recording
                 task.path, content_hash, status.st_size, status.st_mtime_ns, task.unpacked or task.path, parts
             )
         recognition.start_file(recognition.FILE_SECONDS)
+        deadline.start_file(task.cpu_seconds, task.wall_seconds)
         attachments.start_file(task.lost)
         document = parse_open_file(opened)
     return ParsedFile(
@@ -329,6 +341,7 @@ def _unpack(task: ArchiveTask) -> UnpackedArchive | UnchangedFile:
 
 def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
     recognition.start_file(recognition.WEB_SECONDS)
+    deadline.start_file(task.cpu_seconds, task.wall_seconds)
     page = parse_page(task.body, task.media_type, task.charset, task.path, is_whole=task.is_whole)
     document = page.document
     content_hash = hashlib.sha256(task.body).hexdigest()

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -25,6 +26,7 @@ from tenure.sources.parsers.reader_process import (
 from tests.knowledge.word_vectors import WordVectors
 from tests.sources.packages import wide_xlsx
 from tests.sources.parsers.formats.test_message import attach
+from tests.sources.pdfs import make_pdf
 from tests.support.tiers import slow
 
 
@@ -68,6 +70,20 @@ def test_context_never_pushes_the_text_out_of_the_models_window(tmp_path: Path) 
 
     assert isinstance(outcome, ParsedFile)
     assert all(len(chunk.embedding_text.split()) <= 100 for chunk in outcome.chunks)
+
+
+def test_the_pages_before_the_end_of_the_time_are_kept(tmp_path: Path, recipe: ReadingOptions) -> None:
+    """A PDF whose time ends while its pages are parsed keeps those before, and names how far it was read."""
+    path = tmp_path / "long.pdf"
+    path.write_bytes(make_pdf([[f"The mill number {n} stands on the river."] for n in range(1, 4)]))
+    task = FileTask(str(path))
+
+    whole, cut = read_source(task, recipe), read_source(replace(task, cpu_seconds=0), recipe)
+
+    assert isinstance(whole, ParsedFile) and isinstance(cut, ParsedFile)
+    assert "mill number 3" in whole.document.text
+    assert cut.document.text == "The mill number 1 stands on the river."
+    assert cut.document.unread == "was read to page 1 of 3: the time for one file is used up"
 
 
 def test_unchanged_bytes_are_not_parsed(docs: Path, recipe: ReadingOptions) -> None:

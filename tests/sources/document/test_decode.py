@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.sources.document.decode import decode, is_binary
+from tenure.sources.document.decode import decode, decode_damaged, is_binary
 from tenure.sources.document.document import Unreadable
 
 FRENCH = "Les élèves étaient très fatigués après la longue journée passée à l'école près de la forêt. " * 5
@@ -75,3 +75,28 @@ def test_a_few_damaged_bytes_do_not_make_a_document_unreadable() -> None:
     assert decode(japanese[:301] + japanese[303:]).count("\ufffd") in range(1, 4)
     with pytest.raises(Unreadable, match="could not be decoded"):
         decode(japanese.replace("気".encode(), b"\xff\x81\x8d"))
+
+
+@pytest.mark.parametrize("western_lines", [2, 10, 18])
+def test_a_mixture_of_utf8_and_windows_1252_is_read_whole(western_lines: int) -> None:
+    """Lines of both encodings are read as such, also if most are Windows-1252, and the mixture is named."""
+    lines = [f"Die Straße nach Köln führt über “{n}” Brücken." for n in range(20)]
+    data = b"\n".join(line.encode("cp1252" if n < western_lines else "utf-8") for n, line in enumerate(lines))
+
+    text, damage = decode_damaged(data)
+
+    assert text.split("\n") == lines
+    assert damage == f"mixes UTF-8 with Windows-1252, in which {7 * western_lines} characters were written"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (FRENCH, "cp1252"),
+        ("配置数据库连接后重新启动服务。" * 20, "gb18030"),
+        ("설정을 확인하고 서버를 다시 시작합니다. " * 20, "cp949"),
+    ],
+)
+def test_a_text_in_one_legacy_encoding_is_no_mixture(text: str, encoding: str) -> None:
+    """Sequences that are valid UTF-8 by chance do not make a text a mixture."""
+    assert decode_damaged(text.encode(encoding)) == (text, "")

@@ -189,6 +189,33 @@ def test_directives_and_roles_of_myst_are_read() -> None:
     )
 
 
+def test_notes_tabs_and_included_files_of_fastapi_are_read() -> None:
+    """The words of a note stay; its marks, those of tabs, and the paths of included files are no words."""
+    text = (
+        "# Types\n\nRead it.\n\n{* ../../docs_src/tutorial001_py310.py hl[1] *}\n\n/// note | Technical Details\n\n"
+        "It is `str`.\n\n///\n\n//// tab | Python 3.10+\n\n/// tip\n\nUse it.\n\n///\n\n////\n\n"
+        "/// details | Why\nBecause.\n///\n\nRun `// a` /// b."
+    )
+
+    assert parse_markdown(text).text == (
+        "# Types\n\nRead it.\n\nNote – Technical Details:\n\nIt is str.\n\nPython 3.10+:\n\nTip:\n\nUse it.\n\n"
+        "Why:\n\nBecause.\n\nRun // a /// b."
+    )
+
+
+def test_keys_and_options_are_no_marks() -> None:
+    """Keys lose their marks, also in titles; options below a container are left out, and operators stay."""
+    text = (
+        '=== ":material-apple: macOS"\n\n    Press ++cmd+q++.\n\n'
+        ":::{grid-item-card} Guide\n:link: guide\n:link-type: ref\n\nHeader\n^^^\n"
+        "Read it in C++ or with i++ and ++j.\n:::"
+    )
+
+    assert parse_markdown(text).text == (
+        "macOS:\n\nPress cmd+q.\n\nGuide:\n\nHeader\n\nRead it in C++ or with i++ and ++j."
+    )
+
+
 def test_icons_attributes_and_components_are_no_words() -> None:
     """Icons, classes, comments, snippets and tags over several lines are removed; code and set notation stay."""
     text = (
@@ -213,6 +240,9 @@ def test_icons_attributes_and_components_are_no_words() -> None:
             "import A ",
             ":::{note}\n:::\n",
             "{% highlight a %}\n",
+            "///",
+            "{* a",
+            "++a+",
         ),
     ],
 )

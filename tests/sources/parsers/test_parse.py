@@ -143,6 +143,14 @@ def test_unreadable_files_have_a_reason(tmp_path: Path, name: str, content: byte
     assert caught.value.reason == reason
 
 
+def test_a_text_of_two_encodings_is_read_and_named(tmp_path: Path) -> None:
+    """A file that two programs wrote is read whole, and the document names the bytes that were no UTF-8."""
+    document = _parse(tmp_path, "a.md", "Der Käfer kroch.\n\n".encode() + "Die Käfer flogen.".encode("cp1252"))
+
+    assert document.text == "Der Käfer kroch.\n\nDie Käfer flogen."
+    assert document.unread == "mixes UTF-8 with Windows-1252, in which 1 character was written"
+
+
 @slow
 def test_excessive_nesting_is_unreadable(tmp_path: Path) -> None:
     """Nesting beyond the recursion limit of Python is a reason, not a crash."""

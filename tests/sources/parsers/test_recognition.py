@@ -21,11 +21,11 @@ pytestmark = pytest.mark.skipif(not recognition.is_available(), reason="the extr
 SENTENCE = "The retention period is fourteen months."
 
 
-def make_scan(text: str, turns: int) -> bytes:
-    """Return a PDF whose only page is a picture of a text, turned to the left."""
+def make_scan(text: str, turns: int, mirrored: bool = False) -> bytes:
+    """Return a PDF whose only page is a picture of a text, turned to the left or mirrored."""
     source = f'#set page(width: 16cm, height: 5cm)\n#set text(size: 14pt)\n#"{text}"'
     [page] = pypdfium2.PdfDocument(typst.compile(source.encode(), format="pdf"))
-    picture = np.rot90(page.render(scale=2).to_numpy(), turns)
+    picture = np.rot90(page.render(scale=2).to_numpy(), turns)[:, :: -1 if mirrored else 1]
     from PIL import Image
 
     buffer = io.BytesIO()
@@ -46,6 +46,15 @@ def test_a_turned_scan_is_read_with_boxes(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert document.words[0].top > document.words[-1].top
     assert all(word.right < 0.5 and word.confidence > 0.8 for word in document.words)
     assert not list(tmp_path.rglob("*"))
+
+
+@slow
+def test_a_mirrored_scan_is_read_with_boxes() -> None:
+    """A page that was scanned from the back of a film is read, and its words are marked where they are seen."""
+    document = parse_pdf(make_scan(SENTENCE, turns=0, mirrored=True))
+
+    assert document.text == SENTENCE
+    assert document.words[0].left > document.words[-1].left > 0.3
 
 
 def test_without_time_the_scan_is_unread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +85,9 @@ def test_cells_of_a_form_are_read_by_row() -> None:
 )
 def test_boxes_are_those_of_the_page_before_it_was_turned(turns: int, box: tuple[float, ...]) -> None:
     """A pixel of the turned picture is where the page has it."""
-    turned = recognition._turn_back(WordBox(0, "word", 0.1, 0.1, 0.3, 0.2, 0.9), turns)
+    turned = recognition._turn_back(
+        WordBox(0, "word", 0.1, 0.1, 0.3, 0.2, 0.9), recognition._Reading(turns, False, 1.0, 0.0, [])
+    )
 
     assert turned[2:6] == pytest.approx(box)
     page = np.zeros((100, 50), dtype=np.uint8)

@@ -30,10 +30,16 @@ def describe(number: int, check: str = "") -> dict[str, Any]:
     }
 
 
-async def run(serving: Serving, pictures: tuple[PictureRef, ...], line: Any, **limits: Any) -> tuple[Result, Any, Any]:
+async def run(
+    serving: Serving,
+    pictures: tuple[PictureRef, ...],
+    line: Any,
+    damaged: frozenset[int] = frozenset(),
+    **limits: Any,
+) -> tuple[Result, Any, Any]:
     """Run a research to its end; return its result, the model and the knowledge base."""
     chat = ScriptedChat(story(picture_reader=line))
-    knowledge = MemoryKnowledge(dict(KITCHEN), known_pictures=pictures)
+    knowledge = MemoryKnowledge(dict(KITCHEN), known_pictures=pictures, damaged_pictures=damaged)
     request = RunRequest(
         question="How are bread and cheese made?",
         corpora=("kitchen",),
@@ -99,12 +105,27 @@ async def test_a_model_that_sees_nothing_is_shown_one_picture(serving: Serving, 
     assert result.status == "done"
 
 
+async def test_a_damaged_picture_does_not_stop_the_others(serving: Serving) -> None:
+    """If the most relevant picture cannot be drawn, the next ones are shown, and a note names the damaged one."""
+
+    async def line(prompt: str) -> Reply:
+        return describe(shown.pop(0))
+
+    shown = [1, 2]
+    result, chat, knowledge = await run(serving, PICTURES[:3], line, damaged=frozenset((0,)))
+
+    assert chat.count("picture_reader") == 2
+    assert {uri for uri in knowledge.documents if uri.startswith("picture:")} == {"picture:bread#2", "picture:bread#3"}
+    assert [note for note in result.notes if note.startswith(NOTE)] == [f"{NOTE}Figure 1 of Bread, page 3."]
+
+
 async def test_without_budget_no_picture_is_shown(serving: Serving) -> None:
-    """A budget that the run has used up shows no picture; the report ends as before."""
-    result, chat, _ = await run(serving, PICTURES, says(describe(0)), max_calls=4)
+    """A budget that the run has used up shows no picture; the report ends as before, and a note names them."""
+    result, chat, _ = await run(serving, PICTURES[:1], says(describe(0)), max_calls=4)
 
     assert chat.count("picture_reader") == 0
     assert result.sections
+    assert [note for note in result.notes if note.startswith(NOTE)] == [f"{NOTE}Figure 1 of Bread, page 3."]
 
 
 async def test_documents_without_pictures_cost_nothing(serving: Serving) -> None:

@@ -49,10 +49,16 @@ async def until(handle: WorkflowHandle[Any, BatchReport], true: Callable[[BatchR
 
 @slow
 async def test_every_question_has_its_own_run(serving: Serving) -> None:
-    """Each question ends in a report under an id of the batch, and the summary has its figures."""
+    """Each question ends in a report under an id of the batch, and the summary has its figures.
+
+    Recordings among the documents cost at most what one run may.
+    """
     request = asking("How is bread made?", "Quantum chromodynamics?", max_parallel=1)
-    read = RunRequest(**{**SHARED.model_dump(), "ingest": (IngestRequest(corpus="kitchen", paths=("/kitchen",)),)})
-    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+    ingest = (IngestRequest(corpus="kitchen", paths=("/kitchen",)),)
+    limits = SHARED.limits.model_copy(update={"max_cost_usd": 2.0})
+    read = SHARED.model_copy(update={"ingest": ingest, "limits": limits})
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(None, knowledge) as stage:
         handle = await begin(stage.client, request.model_copy(update={"shared": read}))
         report = await handle.result()
         first: Result = await stage.client.get_workflow_handle(f"{handle.id}-1", result_type=Result).result()
@@ -63,6 +69,7 @@ async def test_every_question_has_its_own_run(serving: Serving) -> None:
     ]
     assert first.question == "How is bread made?" and report.outcomes[0].title == first.title
     assert not any("files" in note for note in first.notes)  # the documents were read once, before
+    assert [request.max_transcription_usd for request in knowledge.ingested] == [2.0]
 
 
 @slow

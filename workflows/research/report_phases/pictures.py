@@ -22,7 +22,7 @@ MAX_NAMED = 3
 async def read_pictures(context: ReportContext) -> None:
     """Show the most relevant pictures to the model; those that it has not read are named in a note."""
     request, dossier = context.request, context.state.dossier
-    if not request.limits.has_model or context.parent.is_finishing or not dossier.passages:
+    if not request.limits.has_model or not dossier.passages:
         return
     wanted = PicturesRequest(question=request.question, passages=dossier.passages, limit=MAX_PICTURES)
     pictures = await context.clients.execute_activity(
@@ -30,8 +30,7 @@ async def read_pictures(context: ReportContext) -> None:
     )
     if not pictures:
         return
-    context.report_progress("write", "reading pictures", "retrieving")
-    read = await _show(context, pictures)
+    read = [] if context.parent.is_finishing else await _show(context, pictures)
     seen = [entry.picture for entry in read]
     unread = [picture for picture in pictures if picture not in seen]
     if unread:
@@ -47,12 +46,16 @@ async def read_pictures(context: ReportContext) -> None:
 
 
 async def _show(context: ReportContext, pictures: Sequence[PictureRef]) -> list[ReadPicture]:
-    """Return the pictures that the model sees; a model that does not see the first one is shown no other."""
-    first = await _read(context, pictures[0])
-    if first.reading.kind == "unseen":
-        return []
-    others = await asyncio.gather(*(_read(context, picture) for picture in pictures[1:]))
-    return [first, *(read for read in others if read.reading.kind != "unseen")]
+    """Return the pictures that the model sees; a model that does not see the first one shown is shown no other."""
+    context.report_progress("write", "reading pictures", "retrieving")
+    for number, picture in enumerate(pictures, 1):
+        first = await _read(context, picture)
+        if first.reading.kind != "unseen":
+            others = await asyncio.gather(*(_read(context, other) for other in pictures[number:]))
+            return [first, *(read for read in others if read.reading.kind != "unseen")]
+        if first.reading.is_shown:
+            break
+    return []
 
 
 async def _read(context: ReportContext, picture: PictureRef) -> ReadPicture:

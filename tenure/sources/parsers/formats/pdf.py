@@ -14,6 +14,7 @@ import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from tenure.sources.document import deadline
 from tenure.sources.document.document import Document, EmbeddedPicture, RecognizedText, Unreadable
 from tenure.sources.document.normal_form import collapse_whitespace
 from tenure.sources.parsers import recognition
@@ -67,11 +68,11 @@ def parse_pdf(data: bytes, limit_bytes: int = 0) -> Document:
     """Parse a PDF; `limit_bytes` has no effect."""
     try:
         with _PDFIUM:
-            pages, outline, fields, unread, flat, figures = _extract_text(data)
+            pages, outline, fields, scans, unread, figures = _extract_text(data)
     except pypdfium2.PdfiumError as error:
         raise Unreadable("is a damaged PDF") from error
     if not any(pages):
-        raise Unreadable(f"has no text layer, and {unread[1]}" if unread[0] else "has no text")
+        raise Unreadable(f"has no text layer, and {scans[1]}" if scans[0] else "has no text")
     title = collapse_whitespace(fields.get("Title", ""))
     document = write_pages(mark_styles(pages, with_headings=not outline), outline)
     return replace(
@@ -81,7 +82,7 @@ def parse_pdf(data: bytes, limit_bytes: int = 0) -> Document:
         author=collapse_whitespace(fields.get("Author", "")),
         published=_parse_date(fields.get("CreationDate", "")),
         pictures=tuple(_place_figures(figures, document)),
-        unread=describe_unread(*unread) or flat,
+        unread="; it ".join(filter(None, (describe_unread(*scans), unread))),
     )
 
 
@@ -99,7 +100,10 @@ def _parse_date(text: str) -> str:
 def _extract_text(
     data: bytes,
 ) -> tuple[list[list[PageItem]], dict[str, int], dict[str, str], _Unread, str, list[_ReadFigure]]:
-    """Return lines and tables per page, outline levels by folded title, metadata, what was not read, and figures."""
+    """Return lines and tables per page, outline levels by folded title, metadata, what was not read, and figures.
+
+    What was not read are scans, and the rest in words.
+    """
     try:
         pdf = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -108,20 +112,29 @@ def _extract_text(
         outline = {fold_heading(mark.get_title()): mark.level + 1 for mark in pdf.get_toc()}
         pages: list[list[PageItem]] = []
         placed = 0
-        flat = ""
+        unread = ""
+        scans: list[int] = []
         figures: list[tuple[int, PageFigure]] = []
         for n in range(len(pdf)):
-            page = PdfPage(pdf[n])
+            if n and deadline.is_reached():
+                unread = f"was read to page {n} of {len(pdf)}: {deadline.OUT_OF_TIME}"
+                break
+            source = pdf[n]  # takes 3 ms in a file of 600 pages, and longer in larger ones
+            page = PdfPage(source)
             placed += page.count
             if page.is_dense or placed > _MAX_PLACED_CHARACTERS:
-                flat = flat or f"was read without columns and tables on page {n + 1} and later pages: it is too long"
+                unread = (
+                    unread or f"was read without columns and tables on page {n + 1} and later pages: it is too long"
+                )
                 pages.append([*_extract_lines(page.get_text())])
             else:
                 items = parse_layout(page.read_words(), page.read_rules())
                 pages.append([_style_line(page, item) for item in items])
-                figures += [(n + 1, figure) for figure in find_figures(pdf[n], page, items)] if items else []
-        unread = _recognize_scans(pdf, pages)
-        return pages, outline, pdf.get_metadata_dict(), unread, flat, _recognize_figures(pdf, figures)
+                figures += [(n + 1, figure) for figure in find_figures(source, page, items)] if items else []
+            if _is_scan(source, "".join(line.text for line in pages[n])):
+                scans.append(n)
+        unread_scans = _recognize_scans(pdf, pages, scans)
+        return pages, outline, pdf.get_metadata_dict(), unread_scans, unread, _recognize_figures(pdf, figures)
     finally:
         pdf.close()
 
@@ -139,9 +152,8 @@ def _style_line(page: PdfPage, item: PlacedLine | PageTable) -> PageItem:
     return PageLine(collapse_whitespace(item.text), top=item.top, size=item.height, is_bold=is_bold)
 
 
-def _recognize_scans(pdf: pypdfium2.PdfDocument, pages: list[list[PageItem]]) -> _Unread:
+def _recognize_scans(pdf: pypdfium2.PdfDocument, pages: list[list[PageItem]], scans: Sequence[int]) -> _Unread:
     """Replace the lines of scanned pages by recognized ones; return the pages for which that was not possible."""
-    scans = [n for n, lines in enumerate(pages) if _is_scan(pdf[n], "".join(line.text for line in lines))]
     unread, reason = [], "no legible text was recognized"
     for n in scans:
         try:

@@ -18,6 +18,8 @@ PICTURE: Final = Format(
 )
 
 _MAX_PAGES: Final = 1000
+_DAMAGE: Final = (OSError, ValueError, SyntaxError)
+_DAMAGED: Final = "the file is damaged"
 
 
 def parse_picture(data: bytes, limit_bytes: int = 0) -> Document:
@@ -28,26 +30,45 @@ def parse_picture(data: bytes, limit_bytes: int = 0) -> Document:
     """
     if not recognition.is_available():
         raise Unreadable(f"is a picture, and {recognition.MISSING}")
+    from PIL import ImageFile
+
+    pages: list[list[PageLine]] = []
+    unread = ""
+    try:
+        unread = _read_pages(data, pages)
+    except _DAMAGE:
+        unread = f"was read to page {len(pages)}: {_DAMAGED}"
+        if not any(pages):
+            # Pillow fills what a truncated file lacks.
+            ImageFile.LOAD_TRUNCATED_IMAGES = True
+            unread = f"was read only in part: {_DAMAGED}"
+            try:
+                _read_pages(data, pages)
+            except _DAMAGE:
+                pages.clear()
+            finally:
+                ImageFile.LOAD_TRUNCATED_IMAGES = False
+            if not any(pages):
+                raise Unreadable("is a damaged picture") from None
+    if not any(pages):
+        reason = unread.partition(": ")[2]
+        raise Unreadable(f"is a picture, and {reason}" if reason else "is a picture without legible text")
+    return replace(write_pages(pages), unread=unread)
+
+
+def _read_pages(data: bytes, pages: list[list[PageLine]]) -> str:
+    """Add the lines of each page, and return what is left out with the reason; empty if nothing is."""
     from PIL import Image, ImageSequence
 
     Image.MAX_IMAGE_PIXELS = None  # `load_pixels` checks the size, before anything is decoded
-    pages: list[list[PageLine]] = []
-    rest = ""
-    try:
-        with Image.open(io.BytesIO(data)) as picture:
-            for number, frame in enumerate(ImageSequence.Iterator(picture)):
-                if number == _MAX_PAGES:
-                    rest = f"a file may have {_MAX_PAGES} pages"
-                elif not number or picture.format == "TIFF":  # the frames of an animation show the same
-                    pages.append(recognition.recognize(load_pixels(frame)))
-                    continue
+    with Image.open(io.BytesIO(data)) as picture:
+        for number, frame in enumerate(ImageSequence.Iterator(picture)):
+            if number and picture.format != "TIFF":  # the frames of an animation show the same
                 break
-    except recognition.Unavailable as error:
-        rest = str(error)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        rest = "the file is damaged"
-        if not any(pages):
-            raise Unreadable("is a damaged picture") from error
-    if not any(pages):
-        raise Unreadable(f"is a picture, and {rest}" if rest else "is a picture without legible text")
-    return replace(write_pages(pages), unread=rest and f"was read to page {len(pages)}: {rest}")
+            if number == _MAX_PAGES:
+                return f"was read to page {number}: a file may have {_MAX_PAGES} pages"
+            try:
+                pages.append(recognition.recognize(load_pixels(frame)))
+            except recognition.Unavailable as error:
+                return f"was read to page {number}: {error}"
+    return ""

@@ -73,6 +73,25 @@ def test_the_first_pages_of_a_long_scan_are_kept(monkeypatch: pytest.MonkeyPatch
     assert document.unread == f"was read to page 2: {recognition.NO_TIME}"
 
 
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_the_upper_part_of_a_truncated_picture_is_read(kind: str) -> None:
+    """A download that broke off is read as far as it goes, and the rest is named."""
+    import io
+
+    from PIL import Image, ImageDraw
+
+    image = Image.effect_noise((800, 1200), 20).convert("RGB")
+    for top in range(100, 1200, 200):
+        ImageDraw.Draw(image).text((40, top), f"The mill stands at {top}.", fill="black", font_size=48)
+    buffer = io.BytesIO()
+    image.save(buffer, kind)
+    document = parse_picture(buffer.getvalue()[: buffer.tell() // 2])
+
+    assert "stands at 300" in document.text
+    assert "stands at 900" not in document.text
+    assert document.unread == "was read only in part: the file is damaged"
+
+
 def test_without_the_extra_pictures_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason names the extra."""
     monkeypatch.setattr(recognition, "is_available", lambda: False)
