@@ -65,12 +65,12 @@ class SheetGrid(NamedTuple):
     """Number of the first column, from 1."""
     rows: Sequence[FilledRow]
     is_hidden: bool
-    spans: Sequence["Span"] = ()
+    spans: Sequence["MergedCells"] = ()
     """Merged cells of one row."""
     tables: Sequence["DefinedTable"] = ()
 
 
-class Span(NamedTuple):
+class MergedCells(NamedTuple):
     """Cells of a row that are merged; row and columns are counted from 1."""
 
     row: int
@@ -122,7 +122,7 @@ def read_grids(path: Path) -> Iterator[SheetGrid]:
 
 def _read_workbook(workbook: CalamineWorkbook, *, has_tables: bool) -> Iterator[SheetGrid]:
     cells = 0
-    tables = [*map(workbook.get_table_by_name, workbook.table_names)] if has_tables else []
+    tables = [*map(workbook.get_table_by_name, workbook.table_names or ())] if has_tables else []
     for metadata in workbook.sheets_metadata:
         if metadata.typ != SheetTypeEnum.WorkSheet:
             continue
@@ -131,12 +131,12 @@ def _read_workbook(workbook: CalamineWorkbook, *, has_tables: bool) -> Iterator[
         if cells > _MAX_CELLS:
             raise Unreadable(f"has more than {_MAX_CELLS} cells")
         top, left = sheet.start or (0, 0)
-        rows = [[None if cell == "" else cell for cell in row] for row in sheet.to_python()]
+        rows: list[list[SheetCell]] = [[None if cell == "" else cell for cell in row] for row in sheet.to_python()]
         filled = [FilledRow(n, row) for n, row in enumerate(rows, top + 1) if _is_filled(row)]
         merged = sheet.merged_cell_ranges or ()
         yield SheetGrid(
             *(metadata.name, left + 1, filled, metadata.visible != SheetVisibleEnum.Visible),
-            [Span(a[0] + 1, a[1] + 1, b[1] + 1) for a, b in merged if a[0] == b[0] and a[1] < b[1]],
+            [MergedCells(a[0] + 1, a[1] + 1, b[1] + 1) for a, b in merged if a[0] == b[0] and a[1] < b[1]],
             [
                 DefinedTable(table.name, table.columns, table.start[1] + 1, table.start[0] + 1, table.end[0] + 1)
                 for table in tables
@@ -201,7 +201,7 @@ def _read_header(
     return rows[header].number, rows[:header], rows[header].cells, rows[header + 1 :]
 
 
-def _name_parts(spans: Sequence[Span], left: int, width: int, lower: Sequence[SheetCell]) -> bool:
+def _name_parts(spans: Sequence[MergedCells], left: int, width: int, lower: Sequence[SheetCell]) -> bool:
     """Return whether a row names the columns below merged cells, none of which is a title over all columns."""
     under = [cell for span in spans for cell in lower[span.first - left : span.last - left + 1]]
     is_title = any(span.last - span.first + 1 >= width for span in spans)

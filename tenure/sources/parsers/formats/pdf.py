@@ -100,9 +100,9 @@ def _parse_date(text: str) -> str:
 def _extract_text(
     data: bytes,
 ) -> tuple[list[list[PageItem]], dict[str, int], dict[str, str], _Unread, str, list[_ReadFigure]]:
-    """Return lines and tables per page, outline levels by folded title, metadata, what was not read, and figures.
+    """Return lines and tables per page, outline levels, metadata, unread scans, other unread parts, and figures.
 
-    What was not read are scans, and the rest in words.
+    The levels of the outline are found by folded titles; the other unread parts are described in words.
     """
     try:
         pdf = pypdfium2.PdfDocument(data)
