@@ -32,8 +32,8 @@ _MAX_CELLS: Final = 2_000_000
 _MAX_HEADER_ROWS: Final = 20
 """Number of rows in which the header is searched; titles and remarks may precede it."""
 _PACKAGES: Final = frozenset((".xlsx", ".xlsm", ".xlsb", ".ods"))
-_WITH_TABLES: Final = frozenset((".xlsx", ".xlsm"))
-"""Formats whose defined tables are read."""
+_TABLES_FOLDER: Final = b"xl/tables/"
+"""Folder of the defined tables in XLSX; calamine ends with a panic if it looks for them in some packages without it."""
 _DEFAULT_NAME: Final = re.compile(r"[^\W\d_]+\d+")  # "Table1", "Tabelle12": the name of the sheet says more.
 
 SheetCell = object
@@ -109,7 +109,7 @@ def read_grids(path: Path) -> Iterator[SheetGrid]:
             raise Unreadable(f"is larger than {_MAX_BYTES / 1e6:g} MB")
         if path.suffix.lower() in _PACKAGES:
             check_package(data, _MAX_BYTES, "the old binary Excel format")
-        has_tables = path.suffix.lower() in _WITH_TABLES
+        has_tables = _TABLES_FOLDER in data
         with CalamineWorkbook.from_filelike(BytesIO(data), load_tables=has_tables) as workbook:
             yield from _read_workbook(workbook, has_tables=has_tables)
     except FileRefused as error:

@@ -116,7 +116,7 @@ def _extract_text(
         scans: list[int] = []
         figures: list[tuple[int, PageFigure]] = []
         for n in range(len(pdf)):
-            if n and deadline.is_reached():
+            if n and deadline.is_reached(placed):
                 unread = f"was read to page {n} of {len(pdf)}: {deadline.OUT_OF_TIME}"
                 break
             source = pdf[n]  # takes 3 ms in a file of 600 pages, and longer in larger ones
