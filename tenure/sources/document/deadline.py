@@ -8,27 +8,33 @@ import time
 from typing import Final
 
 OUT_OF_TIME: Final = "the time for one file is used up"
-_PAGE_SHARE: Final = 0.6
-"""Share of the time of a file after which no further page is parsed. Of 14 s for a manual of 619 pages, writing its
-paragraphs and splitting them into chunks took 4 s."""
+_SECONDS_PER_CHARACTER: Final = 4e-6
+"""Computing time to write the paragraphs of a character and to split them into chunks: 2e-6 for a manual of 619 pages
+with 1.8 million characters, and more with the tokens of an embedding model."""
+_SHARE: Final = 0.9
+"""Share of the time of a file that may be planned for."""
 
 
-class _Deadline:
-    """Ends of the computing time and of the time that may pass."""
+class _Clock:
+    """Starts and limits of the computing time and of the time that passes."""
 
     def __init__(self) -> None:
-        self.cpu = self.wall = math.inf
+        self.cpu_start = self.wall_start = 0.0
+        self.cpu_limit = self.wall_limit = math.inf
 
 
-_DEADLINE: Final = _Deadline()
+_CLOCK: Final = _Clock()
 
 
 def start_file(cpu_seconds: float, wall_seconds: float) -> None:
     """Start to count the time of a file."""
-    _DEADLINE.cpu = time.process_time() + _PAGE_SHARE * cpu_seconds
-    _DEADLINE.wall = time.monotonic() + _PAGE_SHARE * wall_seconds
+    _CLOCK.cpu_start, _CLOCK.wall_start = time.process_time(), time.monotonic()
+    _CLOCK.cpu_limit, _CLOCK.wall_limit = _SHARE * cpu_seconds, _SHARE * wall_seconds
 
 
-def is_reached() -> bool:
-    """Return whether no further page may be parsed."""
-    return time.process_time() >= _DEADLINE.cpu or time.monotonic() >= _DEADLINE.wall
+def is_reached(characters: int) -> bool:
+    """Return whether no further page may be parsed, since the characters so far take the rest of the time."""
+    cpu, wall = time.process_time() - _CLOCK.cpu_start, time.monotonic() - _CLOCK.wall_start
+    expected = cpu + _SECONDS_PER_CHARACTER * characters
+    # On a busy machine, each second of computing time takes several.
+    return expected >= _CLOCK.cpu_limit or expected * wall >= _CLOCK.wall_limit * cpu

@@ -1,5 +1,10 @@
-"""Read workbooks (XLSX, XLSB, XLS, ODS) as tables with one type per column."""
+"""Read workbooks (XLSX, XLSB, XLS, ODS) as tables with one type per column.
 
+A table that the workbook defines is one table; the rest of its sheet is another, as is a sheet without any. Cells that
+are merged above several columns come before the names of these columns.
+"""
+
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from io import BytesIO
@@ -27,6 +32,9 @@ _MAX_CELLS: Final = 2_000_000
 _MAX_HEADER_ROWS: Final = 20
 """Number of rows in which the header is searched; titles and remarks may precede it."""
 _PACKAGES: Final = frozenset((".xlsx", ".xlsm", ".xlsb", ".ods"))
+_TABLES_FOLDER: Final = b"xl/tables/"
+"""Folder of the defined tables in XLSX; calamine ends with a panic if it looks for them in some packages without it."""
+_DEFAULT_NAME: Final = re.compile(r"[^\W\d_]+\d+")  # "Table1", "Tabelle12": the name of the sheet says more.
 
 SheetCell = object
 """Number, text, truth value, date or time; None for an empty cell."""
@@ -46,7 +54,7 @@ class FilledRow(NamedTuple):
 
     number: int
     """Number in the sheet, from 1."""
-    cells: Sequence[SheetCell]
+    cells: list[SheetCell]
 
 
 class SheetGrid(NamedTuple):
@@ -57,6 +65,28 @@ class SheetGrid(NamedTuple):
     """Number of the first column, from 1."""
     rows: Sequence[FilledRow]
     is_hidden: bool
+    spans: Sequence["MergedCells"] = ()
+    """Merged cells of one row."""
+    tables: Sequence["DefinedTable"] = ()
+
+
+class MergedCells(NamedTuple):
+    """Cells of a row that are merged; row and columns are counted from 1."""
+
+    row: int
+    first: int
+    last: int
+
+
+class DefinedTable(NamedTuple):
+    """Table that a workbook defines; rows and columns are counted from 1."""
+
+    name: str
+    columns: Sequence[str]
+    left: int
+    first: int
+    """First row below the header."""
+    last: int
 
 
 def read_sheets(path: Path) -> Iterator[Sheet]:
@@ -67,8 +97,7 @@ def read_sheets(path: Path) -> Iterator[Sheet]:
     """
     names: set[str] = set()
     for grid in read_grids(path):
-        if sheet := _build_sheet(grid, names):
-            yield sheet
+        yield from _split_sheet(grid, names)
 
 
 def read_grids(path: Path) -> Iterator[SheetGrid]:
@@ -80,8 +109,9 @@ def read_grids(path: Path) -> Iterator[SheetGrid]:
             raise Unreadable(f"is larger than {_MAX_BYTES / 1e6:g} MB")
         if path.suffix.lower() in _PACKAGES:
             check_package(data, _MAX_BYTES, "the old binary Excel format")
-        with CalamineWorkbook.from_filelike(BytesIO(data)) as workbook:
-            yield from _read_workbook(workbook)
+        has_tables = _TABLES_FOLDER in data
+        with CalamineWorkbook.from_filelike(BytesIO(data), load_tables=has_tables) as workbook:
+            yield from _read_workbook(workbook, has_tables=has_tables)
     except FileRefused as error:
         raise Unreadable(error.reason) from error
     except PasswordError as error:
@@ -90,8 +120,9 @@ def read_grids(path: Path) -> Iterator[SheetGrid]:
         raise Unreadable("is not a valid workbook") from error
 
 
-def _read_workbook(workbook: CalamineWorkbook) -> Iterator[SheetGrid]:
+def _read_workbook(workbook: CalamineWorkbook, *, has_tables: bool) -> Iterator[SheetGrid]:
     cells = 0
+    tables = [*map(workbook.get_table_by_name, workbook.table_names or ())] if has_tables else []
     for metadata in workbook.sheets_metadata:
         if metadata.typ != SheetTypeEnum.WorkSheet:
             continue
@@ -100,32 +131,108 @@ def _read_workbook(workbook: CalamineWorkbook) -> Iterator[SheetGrid]:
         if cells > _MAX_CELLS:
             raise Unreadable(f"has more than {_MAX_CELLS} cells")
         top, left = sheet.start or (0, 0)
-        rows = [[None if cell == "" else cell for cell in row] for row in sheet.to_python()]
-        filled = [FilledRow(n, row) for n, row in enumerate(rows, top + 1) if any(cell is not None for cell in row)]
-        yield SheetGrid(metadata.name, left + 1, filled, metadata.visible != SheetVisibleEnum.Visible)
+        rows: list[list[SheetCell]] = [[None if cell == "" else cell for cell in row] for row in sheet.to_python()]
+        filled = [FilledRow(n, row) for n, row in enumerate(rows, top + 1) if _is_filled(row)]
+        merged = sheet.merged_cell_ranges or ()
+        yield SheetGrid(
+            *(metadata.name, left + 1, filled, metadata.visible != SheetVisibleEnum.Visible),
+            [MergedCells(a[0] + 1, a[1] + 1, b[1] + 1) for a, b in merged if a[0] == b[0] and a[1] < b[1]],
+            [
+                DefinedTable(table.name, table.columns, table.start[1] + 1, table.start[0] + 1, table.end[0] + 1)
+                for table in tables
+                if table.sheet == metadata.name and table.start and table.end
+            ],
+        )
 
 
-def _build_sheet(grid: SheetGrid, names: set[str]) -> Sheet | None:
-    """Return the table of a sheet with the names of its header, or None if the sheet is empty."""
-    title, left, rows, is_hidden = grid
-    header = _find_header(rows)
+def _split_sheet(grid: SheetGrid, names: set[str]) -> Iterator[Sheet]:
+    """Yield the tables that a sheet defines, and the rest of it as one table."""
+    rest = [FilledRow(row.number, [*row.cells]) for row in grid.rows]
+    for table in sorted(grid.tables, key=lambda table: (table.first, table.left)):
+        columns = slice(table.left - grid.left, table.left - grid.left + len(table.columns))
+        body: list[FilledRow] = []
+        header = None
+        for row in rest:
+            cells = row.cells[columns]
+            if row.number == table.first - 1 and [*map(_format_header, cells)] == [*table.columns]:
+                header = row.number
+            elif not table.first <= row.number <= table.last:
+                continue
+            elif _is_filled(cells):
+                body.append(FilledRow(row.number, cells))
+            row.cells[columns] = [None] * len(cells)
+        is_unnamed = len(grid.tables) == 1 and _DEFAULT_NAME.fullmatch(table.name)
+        name = grid.title if is_unnamed else table.name
+        if sheet := _build_table(grid._replace(left=table.left), name, names, table.columns, header, body):
+            yield sheet
+    rest = [row for row in rest if _is_filled(row.cells)]
+    header, titles, heads, body = _read_header(grid, rest)
+    if sheet := _build_table(grid, grid.title, names, heads, header, body, titles):
+        yield sheet
+
+
+def _is_filled(cells: Sequence[SheetCell]) -> bool:
+    return any(cell is not None for cell in cells)
+
+
+def _format_header(cell: SheetCell) -> str:
+    return "" if cell is None else format_cell(cell)
+
+
+def _read_header(
+    grid: SheetGrid, rows: list[FilledRow]
+) -> tuple[int | None, list[FilledRow], Sequence[object], list[FilledRow]]:
+    """Return the number of the header, the rows above it, the names of the columns, and the rows below."""
     width = max((len(row.cells) for row in rows), default=0)
-    columns = make_column_names([None] * width if header is None else rows[header].cells)
-    body = rows if header is None else rows[header + 1 :]
-    values = [[row.cells[index] for row in body] for index in range(width)]
-    filled = [index for index, column in enumerate(values) if any(cell is not None for cell in column)]
+    header = _find_wide_row(rows, width)
+    if header is None or header + 1 == len(rows):
+        return None, [], [None] * width, rows
+    for upper in (header, header - 1):
+        spans = [span for span in grid.spans if upper >= 0 and span.row == rows[upper].number]
+        if spans and upper + 2 < len(rows) and _name_parts(spans, grid.left, width, rows[upper + 1].cells):
+            above, lower = [*rows[upper].cells], rows[upper + 1].cells
+            for span in spans:
+                first, last = span.first - grid.left, span.last - grid.left + 1
+                above[first:last] = [above[first]] * (last - first)
+            names = [" ".join(map(_format_header, pair)).strip() for pair in zip(above, lower, strict=True)]
+            return rows[upper + 1].number, rows[:upper], names, rows[upper + 2 :]
+    if not all(isinstance(cell, str) for cell in rows[header].cells if cell is not None):
+        return None, [], [None] * width, rows
+    return rows[header].number, rows[:header], rows[header].cells, rows[header + 1 :]
+
+
+def _name_parts(spans: Sequence[MergedCells], left: int, width: int, lower: Sequence[SheetCell]) -> bool:
+    """Return whether a row names the columns below merged cells, none of which is a title over all columns."""
+    under = [cell for span in spans for cell in lower[span.first - left : span.last - left + 1]]
+    is_title = any(span.last - span.first + 1 >= width for span in spans)
+    return not is_title and all(isinstance(cell, str) for cell in (*under, *filter(None, lower)))
+
+
+def _build_table(
+    grid: SheetGrid,
+    name: str,
+    names: set[str],
+    columns: Sequence[object],
+    header: int | None,
+    body: Sequence[FilledRow],
+    titles: Sequence[FilledRow] = (),
+) -> Sheet | None:
+    """Return a table of a sheet, or None without a row."""
+    values = [[row.cells[index] for row in body] for index in range(len(columns))]
+    filled = [index for index, column in enumerate(values) if _is_filled(column)]
     if not filled:
         return None
     origin = SheetOrigin(
-        title,
-        tuple(left + index for index in filled),
-        None if header is None else rows[header].number,
+        grid.title,
+        tuple(grid.left + index for index in filled),
+        header,
         tuple(row.number for row in body[:DEFAULT_SAMPLE_ROWS]),
-        tuple(_list_texts(row, left) for row in rows[: header or 0]),
-        is_hidden,
+        tuple(_list_texts(row, grid.left) for row in titles),
+        grid.is_hidden,
     )
-    table = pa.table({columns[index]: _build_column(values[index]) for index in filled})
-    return Sheet(make_unique(to_sql_identifier(title), names), table, origin)
+    heads = make_column_names(columns)
+    table = pa.table({heads[index]: _build_column(values[index]) for index in filled})
+    return Sheet(make_unique(to_sql_identifier(name), names), table, origin)
 
 
 def _list_texts(row: FilledRow, left: int) -> tuple[CellText, ...]:
@@ -136,14 +243,10 @@ def _list_texts(row: FilledRow, left: int) -> tuple[CellText, ...]:
     )
 
 
-def _find_header(rows: Sequence[FilledRow]) -> int | None:
-    """Return the index of the row that names the columns; None if there is none, or no row below it."""
-    width = max((len(row.cells) for row in rows), default=0)
-    for index, row in enumerate(rows[:_MAX_HEADER_ROWS]):
-        texts = [cell for cell in row.cells if cell is not None]
-        if len(texts) >= max(1, 0.6 * width):
-            return index if all(isinstance(cell, str) for cell in texts) and index + 1 < len(rows) else None
-    return None
+def _find_wide_row(rows: Sequence[FilledRow], width: int) -> int | None:
+    """Return the index of the first row that fills most columns, as headers and records do; None if there is none."""
+    filled = (sum(cell is not None for cell in row.cells) for row in rows[:_MAX_HEADER_ROWS])
+    return next((index for index, count in enumerate(filled) if count >= max(1, 0.6 * width)), None)
 
 
 def _build_column(column: Sequence[SheetCell]) -> pa.Array:

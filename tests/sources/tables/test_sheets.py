@@ -162,3 +162,46 @@ def test_a_damaged_workbook_does_not_affect_others(tmp_path: Path) -> None:
     engine.close()
     with pytest.raises(SqlError, match="bad is not a valid workbook"):
         SqlEngine(opened(tmp_path / "bad.xlsx"), SqlLimits())
+
+
+def test_merged_cells_come_before_the_names_below_them(tmp_path: Path) -> None:
+    """A header of two rows names each column by both; a title over all columns is none."""
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.merge_range("A1:E1", "Yields in tonnes")
+        sheet.merge_range("A2:A3", "Crop")
+        sheet.merge_range("B2:C2", 2023)
+        sheet.merge_range("D2:E2", 2024)
+        for number, row in enumerate([["Rye", "Oats"] * 2, [1, 2, 3, 4], [5, 6, 7, 8]], 2):
+            sheet.write_row(number, 1, row)
+        sheet.write_column(3, 0, ["North", "South"])
+    (read,) = read_sheets(path)
+
+    assert read.table.column_names == ["Crop", "2023 Rye", "2023 Oats", "2024 Rye", "2024 Oats"]
+    assert read.table.column("2024 Rye").to_pylist() == [3, 7]
+    assert read.origin.header == 3
+    assert [[cell.text for cell in row] for row in read.origin.titles] == [["Yields in tonnes"]]
+
+
+def test_defined_tables_are_tables_of_their_own(tmp_path: Path) -> None:
+    """Two tables side by side have their names and headers; the rest of the sheet is a table of its own."""
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("Farm")
+        crops, rain = [["Rye", 5], ["Oats", 6]], [["2023", 700], ["2024", 640]]
+        for cells, name, columns, data in (
+            ("A1:B3", "Yield", ("Crop", "Tonnes"), crops),
+            ("D1:E3", "Weather", ("Year", "Rain"), rain),
+        ):
+            sheet.add_table(cells, {"name": name, "columns": [{"header": head} for head in columns], "data": data})
+        sheet.write_column(4, 0, ["Remarks", "The mill closed."])
+    tables = {read.name: read for read in read_sheets(path)}
+
+    assert {name: read.table.to_pydict() for name, read in tables.items()} == {
+        "yield": {"Crop": ["Rye", "Oats"], "Tonnes": [5, 6]},
+        "weather": {"Year": ["2023", "2024"], "Rain": [700, 640]},
+        "farm": {"column 1": ["Remarks", "The mill closed."]},
+    }
+    assert (tables["weather"].origin.columns, tables["weather"].origin.header) == ((4, 5), 1)
+    assert {read.origin.sheet for read in tables.values()} == {"Farm"}

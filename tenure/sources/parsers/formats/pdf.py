@@ -100,9 +100,9 @@ def _parse_date(text: str) -> str:
 def _extract_text(
     data: bytes,
 ) -> tuple[list[list[PageItem]], dict[str, int], dict[str, str], _Unread, str, list[_ReadFigure]]:
-    """Return lines and tables per page, outline levels by folded title, metadata, what was not read, and figures.
+    """Return lines and tables per page, outline levels, metadata, unread scans, other unread parts, and figures.
 
-    What was not read are scans, and the rest in words.
+    The levels of the outline are found by folded titles; the other unread parts are described in words.
     """
     try:
         pdf = pypdfium2.PdfDocument(data)
@@ -116,7 +116,7 @@ def _extract_text(
         scans: list[int] = []
         figures: list[tuple[int, PageFigure]] = []
         for n in range(len(pdf)):
-            if n and deadline.is_reached():
+            if n and deadline.is_reached(placed):
                 unread = f"was read to page {n} of {len(pdf)}: {deadline.OUT_OF_TIME}"
                 break
             source = pdf[n]  # takes 3 ms in a file of 600 pages, and longer in larger ones
