@@ -64,7 +64,7 @@ RESEARCH: Final[Mapping[str, Mapping[str, Any]]] = {
     "strategies": {"strategy": "direct"},
 }
 """Limits of a run that switch a mechanism off."""
-_LIMITS: Final[Mapping[str, Any]] = {"min_relevance": 0.3, "max_per_source": 5}
+_LIMITS: Final[Mapping[str, Any]] = {"min_relevance": 0.3, "max_per_source": 5, "max_cycles": 3}
 _EFFORT: Final = EFFORT_WITHOUT_MODEL["moderate"]
 _AT_ONCE: Final = 4
 
@@ -151,7 +151,7 @@ async def measure_research(task: Task, bench: Bench) -> dict[str, dict[str, Any]
     async with stage(build_activities(None, knowledge), [StubWorkflow]) as client:
 
         async def run(asked: Question, fields: Mapping[str, Any]) -> SpiralResult:
-            limits = RunLimits.model_validate(_LIMITS | fields)
+            limits = RunLimits.model_validate({**_LIMITS, **fields})
             corpora = (task.collection.name,)
             found = knowledge.retrieval.search(SearchRequest(query=asked.text, corpora=corpora, k=24)).passages
             request = SpiralRequest(
@@ -166,15 +166,15 @@ async def measure_research(task: Task, bench: Bench) -> dict[str, dict[str, Any]
             )
             return await client.execute_workflow(StubWorkflow.run, request, id=request.run, task_queue=TENURE_QUEUE)
 
-        usual = await _ask_all(task, knowledge, lambda asked: run(asked, {}))
-        return {
-            name: compare(usual, await _ask_all(task, knowledge, lambda asked, fields=fields: run(asked, fields)))
-            for name, fields in RESEARCH.items()
-        }
+        usual = await _ask_all(task, knowledge, run, {})
+        return {name: compare(usual, await _ask_all(task, knowledge, run, fields)) for name, fields in RESEARCH.items()}
 
 
 async def _ask_all(
-    task: Task, knowledge: KnowledgeBase, run: Callable[[Question], Awaitable[SpiralResult]]
+    task: Task,
+    knowledge: KnowledgeBase,
+    run: Callable[[Question, Mapping[str, Any]], Awaitable[SpiralResult]],
+    fields: Mapping[str, Any],
 ) -> list[Scores]:
     gate = asyncio.Semaphore(_AT_ONCE)
     keys = {file_name(key): key for key in task.collection.documents}
@@ -182,7 +182,7 @@ async def _ask_all(
     async def ask(asked: Question) -> Scores:
         async with gate:
             started = time.perf_counter()
-            state = (await run(asked)).state
+            state = (await run(asked, fields)).state
             seconds = time.perf_counter() - started
         accepted = {passage.chunk: passage for aim in state.topics for passage in aim.passages}
         passages = knowledge.corpora.load_passages(tuple(accepted.values()))
@@ -212,7 +212,11 @@ def compare(with_it: Sequence[Scores], without: Sequence[Scores]) -> dict[str, A
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m evals.mechanisms", description=__doc__.splitlines()[0])
-    parts = {"search": measure_searches, "excerpts": measure_excerpts, "research": measure_research}
+    parts = {
+        "search": measure_searches,
+        "excerpts": measure_excerpts,
+        "research": lambda task, bench: asyncio.run(measure_research(task, bench)),
+    }
     parser.add_argument("part", choices=parts, help="what is measured")
     parser.add_argument("path", nargs="+", type=Path, help="judged collection")
     parser.add_argument("--docs", type=Path, metavar="DIR", help="pages of questions with hypothetical answers")
@@ -225,8 +229,7 @@ def main() -> int:
         for path in given.path:
             task = load_task(path, given.docs, given.limit)
             bench.ingest(task.collection.name, [task.collection])
-            measured = parts[given.part](task, bench)
-            effects = asyncio.run(measured) if asyncio.iscoroutine(measured) else measured
+            effects = parts[given.part](task, bench)
             for name, effect in effects.items():
                 print(task.collection.name, name, effect, flush=True)
             if given.store:

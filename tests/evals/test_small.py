@@ -13,7 +13,7 @@ from temporalio.testing import WorkflowEnvironment
 pytest.importorskip("inspect_ai", reason="the dependency group evals is not installed")
 
 from evals import small
-from evals.figures import load_figures
+from evals.figures import PAGE, load_figures
 from tests.model_server.recording import Recording
 from tests.support.tiers import slow
 from tests.system.test_durability import ROOT, worker_process
@@ -66,4 +66,4 @@ def test_a_drop_beyond_the_noise_is_a_loss() -> None:
 
 def test_the_page_is_made_from_the_stored_figures() -> None:
     """The page has been written since the figures were stored."""
-    assert small.PAGE.read_text(encoding="utf-8") == small.render_page()
+    assert PAGE.read_text(encoding="utf-8") == small.render_page()
