@@ -145,8 +145,12 @@ def _replaced(functions: Mapping[str, Any]) -> Iterator[None]:
         yield
 
 
-async def measure_research(task: Task, bench: Bench) -> dict[str, dict[str, Any]]:
+def measure_research(task: Task, bench: Bench) -> dict[str, dict[str, Any]]:
     """Return the effects of mechanisms of the research loop."""
+    return asyncio.run(_measure_research(task, bench))
+
+
+async def _measure_research(task: Task, bench: Bench) -> dict[str, dict[str, Any]]:
     knowledge = bench.knowledge(task.collection.name)
     async with stage(build_activities(None, knowledge), [StubWorkflow]) as client:
 
@@ -212,11 +216,7 @@ def compare(with_it: Sequence[Scores], without: Sequence[Scores]) -> dict[str, A
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m evals.mechanisms", description=__doc__.splitlines()[0])
-    parts = {
-        "search": measure_searches,
-        "excerpts": measure_excerpts,
-        "research": lambda task, bench: asyncio.run(measure_research(task, bench)),
-    }
+    parts = {"search": measure_searches, "excerpts": measure_excerpts, "research": measure_research}
     parser.add_argument("part", choices=parts, help="what is measured")
     parser.add_argument("path", nargs="+", type=Path, help="judged collection")
     parser.add_argument("--docs", type=Path, metavar="DIR", help="pages of questions with hypothetical answers")
