@@ -3,7 +3,7 @@
 A path is a BEIR folder or a HotpotQA or MuSiQue file. Its documents are ingested as files and chunked by the product; a
 document's rank is that of its best chunk. With `--pooled` all paths go into one corpus, and each is still reported
 separately. With `--rerank JSON` every search is reranked, with the syntax of `TENURE_RERANK`;
-`--rerank '{"late_interaction": 0.3}'` for example.
+`--rerank '{"diversity": 0.2}'` for example.
 
 Settings are chosen on the even questions and reported on the odd ones, so both halves are printed with the whole. nDCG
 uses a grade as its gain, like BEIR.
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from pydantic import ValidationError
 
@@ -131,20 +131,24 @@ class Bench:
 
     def row(self, corpus: str, one: Collection, strategy: SearchMode) -> Row:
         """Ask all questions of a collection with one strategy."""
-        knowledge = self.knowledge(corpus)
-        keys = {file_name(key): key for key in one.documents}
-        rankings, times = [], []
-        for question in one.questions:
-            request = SearchRequest(
-                query=question.text, corpora=(corpus,), k=_CHUNKS, mode=strategy, rerank=self._rerank
-            )
-            started = time.perf_counter()
-            found = knowledge.retrieval.search(request).passages
-            times.append(1000 * (time.perf_counter() - started))
-            files = dict.fromkeys(Path(passage.uri).name for passage in knowledge.corpora.load_passages(found))
-            rankings.append([keys.get(file, file) for file in files])
+        knowledge, options = self.knowledge(corpus), {"mode": strategy, "rerank": self._rerank}
+        found = [self.rank(knowledge, corpus, one, question, **options) for question in one.questions]
+        rankings, times = [ranking for ranking, _ in found], [milliseconds for _, milliseconds in found]
         halves = {name: figures(rankings[half], one.questions[half]) for name, half in HALVES.items()}
         return Row(one.name, strategy, halves, round(statistics.median(times), 1))
+
+    @staticmethod
+    def rank(
+        knowledge: KnowledgeBase, corpus: str, one: Collection, question: Question, **fields: Any
+    ) -> tuple[list[str], float]:
+        """Return the documents for a question, best first, and the milliseconds; `fields` are those of the request."""
+        keys = {file_name(key): key for key in one.documents}
+        request = SearchRequest.model_validate({"query": question.text, "corpora": (corpus,), "k": _CHUNKS, **fields})
+        started = time.perf_counter()
+        found = knowledge.retrieval.search(request).passages
+        milliseconds = 1000 * (time.perf_counter() - started)
+        files = dict.fromkeys(Path(passage.uri).name for passage in knowledge.corpora.load_passages(found))
+        return [keys.get(file, file) for file in files], milliseconds
 
     def knowledge(self, corpus: str) -> KnowledgeBase:
         """Return the knowledge base of a corpus."""

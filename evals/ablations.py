@@ -10,10 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from inspect_ai import eval as evaluate
 from inspect_ai.log import EvalLog
+
+from tenure.contracts.choices import ReasoningStrategy
 
 MECHANISMS: Final[Mapping[str, Mapping[str, str]]] = {
     "hyde": {"TENURE_ROLES__HYPOTHETICAL_DOCUMENT__MODEL": "offline"},
@@ -24,10 +26,19 @@ MECHANISMS: Final[Mapping[str, Mapping[str, str]]] = {
     "further plans": {"TENURE_MAX_REPLANS": "0"},
     "review": {"TENURE_ROLES__REPORT_REVIEWER__MODEL": "offline"},
     "claim check": {"TENURE_ROLES__CLAIM_CHECKER__MODEL": "offline"},
-    "disputes": {"TENURE_ROLES__DISPUTE_JUDGE__MODEL": "offline", "TENURE_ROLES__STANCE_JUDGE__MODEL": "offline"},
+    "disputes": {"TENURE_ROLES__DISPUTE_JUDGE__MODEL": "offline"},
+    "contrast": {"TENURE_ROLES__STANCE_JUDGE__MODEL": "offline"},
+    "names of topics": {"TENURE_ROLES__TOPIC_NAMER__MODEL": "offline"},
+    "reworded queries": {"TENURE_ROLES__QUERY_REFINER__MODEL": "offline"},
+    "strategies": {"TENURE_STRATEGY": "direct"},
     "reasoning": {"TENURE_REASONING": "none"},
+    **{
+        f"all reasoning but {strategy.replace('_', ' ')}": {"TENURE_REASONING": strategy}
+        for strategy in get_args(ReasoningStrategy)
+    },
     "graph": {"TENURE_SEARCH_MODE": "hybrid"},
     "vectors": {"TENURE_SEARCH_MODE": "sparse"},
+    "limit of a source": {"TENURE_MAX_PER_SOURCE": "60"},
     "novelty": {"TENURE_MIN_NOVELTY": "0"},
     "relevance gate": {"TENURE_MIN_RELEVANCE": "0"},
 }

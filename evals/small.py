@@ -6,13 +6,11 @@ is refused, and counted as missed. `--store` writes `evals/figures.json`, and `d
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -23,19 +21,16 @@ from benchmarks.start import environment
 from evals.ablations import MECHANISMS, collect_means, render_table, use_environment
 from evals.by_hand.folder import RequestFolder
 from evals.by_hand.server import ByHandServer
+from evals.figures import PAGE, describe_conditions, load_figures, render_mechanisms, write_figures
 from evals.litqa import litqa
 from evals.multihop import RECORDED
 from evals.short_answers import short_answers
-from evals.solvers import read_git, tenure
+from evals.solvers import tenure
 from tests.model_server.recording import Recording
 
 ANSWERS: Final = RECORDED / "answers.jsonl.xz"
 """Recorded answers to the requests of the small evaluation."""
-FIGURES: Final = Path(__file__).parent / "figures.json"
-"""Stored figures, with their date, commit and conditions."""
 _ROOT: Final = Path(__file__).parents[1]
-PAGE: Final = _ROOT / "docs" / "evaluation.md"
-"""Page of the stored figures."""
 NOISE: Final[Mapping[str, float]] = {"report_precision": 0.05, "calls": 0.4, "searches": 0.4, "tokens": 2000}
 """Difference of a mean that is no loss; others have none. Searches end in another order in each run: three runs over
 questions of MuSiQue differed by 0.034, 0.2, 0.2 and 1,240."""
@@ -95,7 +90,7 @@ def evaluate_tasks(logs: Path) -> dict[str, dict[str, float]]:
 
 def list_losses(means: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return the figures that are worse than the stored ones by more than their noise, such as `hotpotqa f1: …`."""
-    stored = json.loads(FIGURES.read_text(encoding="utf-8"))["rows"]["nothing"]
+    stored = load_figures()["rows"]["nothing"]
     losses = []
     for task, figures in sorted(means.items()):
         for name, value in sorted(figures.items()):
@@ -107,19 +102,14 @@ def list_losses(means: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 def store(rows: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
     """Write the figures of each mechanism, with their conditions, and the page that shows them."""
-    figures = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "commit": read_git("rev-parse", "--short=8", "HEAD").strip(),
-        "conditions": "recorded answers, 5 questions a task, the settings' own model for vectors",
-        "rows": rows,
-    }
-    FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    conditions = "recorded answers, 5 questions a task, the settings' own model for vectors"
+    write_figures(load_figures() | describe_conditions() | {"conditions": conditions, "rows": rows})
     PAGE.write_text(render_page(), encoding="utf-8")
 
 
 def render_page() -> str:
     """Return the page of the stored figures."""
-    figures = json.loads(FIGURES.read_text(encoding="utf-8"))
+    figures = load_figures()
     rows: dict[str, dict[str, dict[str, float]]] = figures["rows"]
     conditions = f"Measured on {figures['date']} at commit `{figures['commit']}`: {figures['conditions']}."
     parts = [_HEAD, conditions]
@@ -128,7 +118,7 @@ def render_page() -> str:
         alike = [name for name in rows if name not in table]
         parts += [f"## {task}", render_table(table)]
         parts += [f"Without effect: {', '.join(alike)}."] if alike else []
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *render_mechanisms(figures)]) + "\n"
 
 
 def _differs(rows: Mapping[str, Mapping[str, Mapping[str, float]]], name: str, task: str) -> bool:

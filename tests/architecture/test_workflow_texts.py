@@ -58,7 +58,6 @@ ANALYZING_MODULES: Final = {
     "research.tool_choice": _QUESTION,
     "research.transcript": "step of a model: 4,000 characters of an answer, and as many of an observation",
     "retrieval.query_type": f"{_QUESTION}, of which 2,000 are read",
-    "retrieval.reranking": "none: numbers of a ranking",
     "retrieval.positions": f"{_QUESTION}, of which 2,000 are read; query of 1,000",
     "text.grammar.coreference": "sub-question: 1,000 characters",
     "text.grammar.subjects": _QUESTION,

@@ -13,6 +13,7 @@ from temporalio.testing import WorkflowEnvironment
 pytest.importorskip("inspect_ai", reason="the dependency group evals is not installed")
 
 from evals import small
+from evals.figures import PAGE, load_figures
 from tests.model_server.recording import Recording
 from tests.support.tiers import slow
 from tests.system.test_durability import ROOT, worker_process
@@ -54,7 +55,7 @@ async def test_no_figure_is_worse_than_the_stored_one(server: WorkflowEnvironmen
 
 def test_a_drop_beyond_the_noise_is_a_loss() -> None:
     """A lower quality and a higher cost are named, and better figures are not."""
-    stored = json.loads(small.FIGURES.read_text(encoding="utf-8"))["rows"]["nothing"]
+    stored = load_figures()["rows"]["nothing"]
     quality, cost = stored["short_answers"]["f1"], stored["short_answers"]["calls"]
     worse = stored | {"short_answers": stored["short_answers"] | {"f1": quality - 0.5, "calls": cost + 5}}
     better = stored | {"short_answers": stored["short_answers"] | {"f1": quality + 0.5, "calls": cost - 1}}
@@ -65,4 +66,4 @@ def test_a_drop_beyond_the_noise_is_a_loss() -> None:
 
 def test_the_page_is_made_from_the_stored_figures() -> None:
     """The page has been written since the figures were stored."""
-    assert small.PAGE.read_text(encoding="utf-8") == small.render_page()
+    assert PAGE.read_text(encoding="utf-8") == small.render_page()

@@ -13,7 +13,7 @@ from tenure.algorithms.coding.engineer_news import VERDICTS
 from tenure.algorithms.control import note_messages
 from tenure.algorithms.control.budget import describe_limit
 from tenure.algorithms.control.note_messages import EARLIER_DRAFT, FORKED, QUERY
-from tenure.algorithms.writing.brief import NOT_CERTAIN, NOT_FOUND, SHORT_ANSWER
+from tenure.algorithms.writing.brief import NOT_CERTAIN, NOT_FOUND
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.result.result import Evaluation, Result
@@ -42,7 +42,6 @@ def _list_messages() -> set[str]:
     messages = {
         NOT_FOUND,
         NOT_CERTAIN,
-        SHORT_ANSWER,
         *OUTCOMES.values(),
         *VERDICTS.values(),
         CHOICE_RULE,

@@ -241,7 +241,7 @@ def test_strong_records_change_the_strategy() -> None:
     ids=["nothing on the suggestion", "a small lead", "few tasks", "tools", "a strategy that is gone"],
 )
 def test_weak_records_change_nothing(records: list[StrategyRecord]) -> None:
-    """A strategy is replaced by one that is there, searches, and was clearly better in enough tasks."""
+    """A strategy is replaced by an existing one that searches and was clearly better in enough tasks."""
     choice = choose_strategy(MULTI_HOP, 3, None, experienced(0, records=records), [*ARMS, "react"], 1)
 
     assert choice == ("multi_hop", "")
