@@ -14,8 +14,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 
 import reference_tables
 from pydantic import BaseModel, SecretStr
@@ -29,8 +28,9 @@ from tenure.contracts.base import Contract
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.limit_fields import LimitFields
-from tenure.contracts.run.options import Option, get_option
+from tenure.contracts.run.options import Option
 from tenure.settings import Settings, get_environment_variable
+from tenure.settings.description import describe_field, insert_variables, list_types
 from tenure.settings.home import CodecSettings, ConnectionSettings, HomeSettings, StackSettings
 from tenure.settings.knowledge import KnowledgeSettings, MemorySettings, TableSettings
 from tenure.settings.models import (
@@ -98,9 +98,9 @@ def _render_group(group: type[BaseModel]) -> str:
     title, _, about = inspect.cleandoc(group.__doc__ or "").partition("\n\n")
     rows = []
     for variable, field, meaning in _list_variables(group):
-        rows.append([f"`{variable}`", _name_variables(meaning), _describe_values(field), _render_default(field)])
+        rows.append([f"`{variable}`", insert_variables(meaning), _describe_values(field), _render_default(field)])
     table = _render_table(("variable", "meaning", "values", "default"), rows)
-    return "\n\n".join(filter(None, (f"## {title.removesuffix('.')}", _name_variables(about), table)))
+    return "\n\n".join(filter(None, (f"## {title.removesuffix('.')}", insert_variables(about), table)))
 
 
 def _list_variables(group: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, str]]:
@@ -111,21 +111,6 @@ def _list_variables(group: type[BaseModel]) -> Iterator[tuple[str, FieldInfo, st
         if field.annotation is RerankOptions:
             for part, meaning in _read_descriptions(RerankOptions).items():
                 yield f"{variable}__{part}".upper(), RerankOptions.model_fields[part], meaning
-
-
-def describe_field(field: FieldInfo) -> str:
-    """Return the meaning of a field."""
-    option = get_option(field.metadata)
-    return option.description if option else field.description or ""
-
-
-def _name_variables(text: str) -> str:
-    """Return a text on one line, with variables in place of the names of settings: `max_calls`."""
-
-    def replace(match: re.Match[str]) -> str:
-        return f"`{get_environment_variable(match[1])}`" if match[1] in Settings.model_fields else match[0]
-
-    return re.sub(r"`(\w+)`", replace, " ".join(text.split()))
 
 
 def render_tools() -> str:
@@ -177,7 +162,7 @@ def _describe_values(field: FieldInfo) -> str:
     """Return the choices of a field, or its types and bounds."""
     if field is Settings.model_fields["strategy"]:
         return ", ".join(f"`{name}`" for name in list_search_strategies())
-    types = list(_list_types(field.annotation))
+    types = list(list_types(field.annotation))
     choices = [choice for kind in types if get_origin(kind) is Literal for choice in get_args(kind) if choice]
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)
@@ -195,17 +180,6 @@ def _describe_values(field: FieldInfo) -> str:
             if (value := getattr(constraint, name, None)) is not None:
                 words.append(bound.format(f"{value:,.12g}", kinds[0][1]))
     return " ".join(words)
-
-
-def _list_types(annotation: Any) -> Iterator[Any]:
-    """Yield the types of an annotation that is optional, a union, or has constraints."""
-    if get_origin(annotation) in (Union, UnionType):
-        for part in get_args(annotation):
-            yield from _list_types(part)
-    elif get_origin(annotation) is Annotated:
-        yield from _list_types(get_args(annotation)[0])
-    else:
-        yield annotation
 
 
 def _list_constraints(field: FieldInfo) -> Iterator[Any]:

@@ -39,6 +39,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         "diff retention retention-2 -o difference.md",
     ),
     "list": ("list --limit 50",),
+    "label": ('label retention --title "How long data is kept" --tag archive',),
     "ask": (
         'ask retention "Which of these periods may be extended?"',
         'ask retention "What is new since then?" --search-again --new --json',

@@ -23,6 +23,7 @@ from tenure.contracts.run.budget import BUDGET_USED_UP
 from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 from tenure.models.chat import ChatModel, ModelCall
 from tenure.models.errors import NO_IMAGES
+from tenure.models.routes import run_model
 from tenure.role_executor import RoleAnswer, execute_role
 from tenure.roles.base import BaseRole, Evidence, I, O, R, RoleInput
 
@@ -61,6 +62,7 @@ class RoleActivities:
 
     async def run(self, role: BaseRole[I, O, R], request: RoleRequest[I]) -> RoleReply[R]:
         """Execute a role and return its reply."""
+        run_model.set(request.chat_model)
         # Fallbacks encode sentences, so errors of the embedding model occur here as well.
         with translate_errors():
             async with track_model_call(role.preview) as in_flight:

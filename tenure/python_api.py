@@ -22,7 +22,7 @@ from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.contracts.run.options import get_option
 from tenure.local_models.choice import choose_model
 from tenure.runs.errors import InvalidRequest, TenureError
-from tenure.runs.messages import AskBody, OperationRequest, RunDetails, StartRequest, validate_request
+from tenure.runs.messages import AskBody, OperationRequest, RunDetails, RunLabel, StartRequest, validate_request
 from tenure.runs.options import PathName, RunOptions
 from tenure.runs.service import Service, open_service
 from tenure.runs.session.progress_lines import describe_state
@@ -138,6 +138,10 @@ class RunHandle:
             if conversation.latest is not None:
                 return conversation.latest
         raise TenureError(conversation.failure)
+
+    async def label(self, *, title: str | None = None, tags: Sequence[str] | None = None) -> RunLabel:
+        """Set the title and the tags of the run, and return both; None changes nothing."""
+        return await self._service.label(self.id, validate_request(RunLabel, {"title": title, "tags": tags}))
 
     async def feedback(self, text: str, topic: str | None = None) -> str:
         """Send feedback on a section or the whole report, and return its effect."""

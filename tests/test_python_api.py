@@ -79,6 +79,7 @@ async def test_a_run_is_started_followed_steered_and_read(stack: CommandLine) ->
     report = await again.report()
     answer = await again.ask("And then?")
     details = await again.describe()
+    labels = [await again.label(title="On stubs", tags=["stub"]), await run.label(title="")]
 
     assert states[0] == "running"
     assert effects == ["The stub heard pause.", "The stub heard resume.", "The stub heard finish."]
@@ -87,6 +88,7 @@ async def test_a_run_is_started_followed_steered_and_read(stack: CommandLine) ->
     assert report.decode().startswith("# A stub report")
     assert answer.claims[0].text == "This is answer 1."
     assert (details.is_running, details.status, bool(details.ended)) == (False, "finished_early", True)
+    assert [(label.title, label.tags) for label in labels] == [("On stubs", ("stub",)), ("", ("stub",))]
     assert (run.url, repr(again)) == (again.url, "RunHandle('py-1')")
 
 

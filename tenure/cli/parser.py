@@ -274,6 +274,12 @@ def _add_runs(program: _Group) -> None:
     runs.add_argument(
         "--status", choices=STATUSES, metavar="STATUS", help=f"show only runs with this status: {', '.join(STATUSES)}"
     )
+    runs.add_argument("--words", type=parse_text, metavar="TEXT", help="show only runs with these words or #tags")
+    label = program.add("label", "runs:label", "give a run a title and tags, or show them", "ID")
+    label.add_argument("--title", help="title in place of the question; an empty one removes it")
+    tags = label.add_mutually_exclusive_group()
+    tags.add_argument("--tag", dest="tags", action="append", metavar="NAME", help="tag; may be repeated")
+    tags.add_argument("--no-tags", dest="tags", action="store_const", const=[], help="remove all tags")
     about = "ask a follow-up question about a run"
     ask = program.add("ask", "runs:ask", about, "ID", "QUESTION", options=[AskOptions], starts=True)
     for command in (start, fork):

@@ -48,7 +48,7 @@ def _use(settings: _Settings, chosen: dict[str, Any], **defaults: int) -> _Setti
     """Return settings with a model of this machine, which may need minutes for an answer."""
     defaults |= {"model_timeout": MAX_MODEL_TIMEOUT_SECONDS}
     unset = {name: value for name, value in defaults.items() if name not in settings.model_fields_set}
-    return settings.model_copy(update=chosen | unset)
+    return settings.choose(chosen | unset)
 
 
 def get_local_url(port: int) -> str:

@@ -85,7 +85,12 @@ def _list_chat_models(port: int, deadline: float) -> tuple[str, ...]:
     with suppress(OSError, h11.RemoteProtocolError, ValidationError):
         listed = _OpenAIModelList.model_validate_json(_fetch_list(port, deadline)).data
     names = dict.fromkeys(entry.id for entry in listed)
-    return tuple(name for name in names if _NAME.fullmatch(name) and not _NOT_CHAT.search(name))
+    return tuple(filter(is_chat_model, names))
+
+
+def is_chat_model(name: str) -> bool:
+    """Return whether a name has only harmless characters and is not that of a model for another purpose."""
+    return bool(_NAME.fullmatch(name)) and not _NOT_CHAT.search(name)
 
 
 def _fetch_list(port: int, deadline: float) -> bytes:

@@ -10,7 +10,7 @@ from tenure.contracts.result.ask import AskReply
 from tenure.contracts.run.control import BudgetBounds, CommandName, InputRequest, OutlineTopic
 from tenure.contracts.run.limits import ModelBudget
 from tenure.contracts.run.run import Question
-from tenure.runs.messages import OperationRequest, RunRow, StartRequest
+from tenure.runs.messages import OperationRequest, RunLabel, RunRow, StartRequest
 from tenure.runs.options import AskOptions, Name
 
 DEFAULT_WAIT_SECONDS = 50.0
@@ -90,6 +90,24 @@ class SteerArguments(OperationRequest):
     """With `budget`: new limits."""
     discard: bool = False
     """With `cancel`: whether finished sections are discarded."""
+
+
+class LabelArguments(RunLabel):
+    """Arguments of `label`."""
+
+    run: Name
+    """Id of the run."""
+
+
+class LabelReply(Contract):
+    """Title and tags of a run."""
+
+    run: str
+    """Id of the run."""
+    title: str
+    """Title; empty for the question."""
+    tags: tuple[str, ...]
+    """Words by which the list is searched."""
 
 
 class RunReply(Contract):

@@ -17,6 +17,8 @@ from tenure.mcp_server.messages import (
     AnswerReply,
     AskArguments,
     CodeArguments,
+    LabelArguments,
+    LabelReply,
     ResearchArguments,
     Starting,
     StatusArguments,
@@ -31,6 +33,7 @@ from tenure.runs.messages import (
     PassageList,
     RunDetails,
     RunFilter,
+    RunLabel,
     SearchBody,
     StartRequest,
     SteerReply,
@@ -145,6 +148,13 @@ async def _steer(service: Service, arguments: SteerArguments, report: SendProgre
     return build_result(reply, reply.effect)
 
 
+async def _label(service: Service, arguments: LabelArguments, report: SendProgress) -> CallToolResult:
+    given = arguments.model_dump(exclude={"run"}, exclude_unset=True)
+    label = await service.label(arguments.run, validate_request(RunLabel, given))
+    reply = LabelReply(run=arguments.run, title=label.title, tags=label.tags)
+    return build_result(reply, f"{label.title or 'No title'}; tags: {', '.join(label.tags) or 'none'}")
+
+
 async def _search(service: Service, arguments: SearchBody, report: SendProgress) -> CallToolResult:
     reply = await service.search(arguments)
     parts = [f"[{n}] {passage.title} ({passage.uri})\n{passage.text}" for n, passage in enumerate(reply.passages, 1)]
@@ -206,6 +216,14 @@ TOOLS = {
             SteerReply,
             _steer,
             ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False),
+        ),
+        ServedTool(
+            "label",
+            "Give a run a title and tags, which lists of runs show and are searched by; without them, return both.",
+            LabelArguments,
+            LabelReply,
+            _label,
+            ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
         ),
         ServedTool(
             "search",

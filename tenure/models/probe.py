@@ -269,9 +269,11 @@ async def _fetch_model_list(settings: ModelServerSettings) -> list[_ListedModel]
 
 
 def main(kind: str) -> None:
-    """Print the results of all probes of a kind of model: `chat`, `embedding`, `rerank` or `transcription`."""
+    """Print the results of all probes of a kind of model, or with `list` the names that the model server lists."""
     settings = Settings()
     match kind:
+        case "list":
+            output = TypeAdapter(list[str]).dump_json([one.id for one in asyncio.run(_fetch_model_list(settings))])
         case "chat":
             output = TypeAdapter(list[ChatProbe]).dump_json(asyncio.run(probe_chat_models(settings)))
         case "embedding":

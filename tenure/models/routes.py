@@ -1,6 +1,7 @@
 """Choose the model and its parameters for each role: the role's own settings, else those of its tier."""
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,10 @@ from tenure.settings import get_environment_variable
 from tenure.settings.models import ChatModelSettings, ReasoningEffort, RoleSettings
 
 _TIERS: Mapping[Tier, str] = {"main": "model", "fast": "fast_model"}
+
+
+run_model: ContextVar[str] = ContextVar("run_model", default="")
+"""Model of the run that the current call belongs to, in place of `model`; empty for that of the settings."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class ModelRoutes:
         common = self._settings
         overrides = {name: value for name, value in common.roles.get(role, RoleSettings()) if value not in (None, "")}
         everywhere: dict[str, Any] = {
-            "model": (common.fast_model if tier == "fast" else "") or common.model,
+            "model": (common.fast_model if tier == "fast" else "") or run_model.get() or common.model,
             "temperature": common.temperature,
             "reasoning_effort": common.reasoning_effort,
             "max_output": common.max_output,

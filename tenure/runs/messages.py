@@ -106,10 +106,14 @@ class ScheduledQuestion(Contract):
     paused: bool
     next: datetime | None = None
     """Next time; null if there is none."""
+    upcoming: tuple[datetime, ...] = ()
+    """Next times."""
     last: datetime | None = None
     """Last time; null before the first one."""
     last_run: str = ""
     """Id of the last run; empty before the first one."""
+    latest_runs: tuple[str, ...] = ()
+    """Ids of the latest runs, newest first."""
     runs: int = 0
     """Number of its runs."""
 
@@ -130,7 +134,7 @@ Tag = Annotated[str, StringConstraints(pattern=r"^[^\s,#][^\s,]{0,39}$")]
 
 
 class RunLabel(OperationRequest):
-    """Title and tags that a person gives to a run."""
+    """Title and tags that a person gives to a run; those that are not given stay."""
 
     title: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] = ""
     """Title; empty for the question."""

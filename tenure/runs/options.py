@@ -184,6 +184,15 @@ class RunOptions(RepositoryOptions, TableOptions, SourceOptions, TurnOptions, St
         None
     )
     mode: Annotated[RunMode, Option("Path; `auto` lets the run decide.", "--mode", "path (default: auto)")] = "auto"
+    model: Annotated[
+        Name | None,
+        Option(
+            "Chat model of the run, of the model server in the settings; by default that of the settings.",
+            "--model",
+            "chat model of the run (default: TENURE_MODEL)",
+            "NAME",
+        ),
+    ] = None
     web: Annotated[
         bool | None,
         Option(

@@ -291,8 +291,10 @@ class Service(Session):
         return self._describe_start(handle.id, notes)
 
     async def label(self, run: str, label: RunLabel) -> RunLabel:
-        """Store the title and the tags of a run, and return them."""
-        return await label_run(self, check_run(run), label)
+        """Store the title or the tags of a run, and return both."""
+        given = {name: getattr(label, name) for name in label.model_fields_set}
+        kept = await self.read_label(run)
+        return await label_run(self, check_run(run), kept.model_copy(update=given)) if given else kept
 
     async def read_label(self, run: str) -> RunLabel:
         """Return the title and the tags of a run."""

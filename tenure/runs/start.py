@@ -180,6 +180,8 @@ def _is_empty_folder(path: Path) -> bool:
 
 def _build_limits(request: StartRequest, settings: ClientSettings, web: WebScope | None) -> RunLimits:
     """Return the limits of the settings, with those that the request gives in their place."""
+    if request.model:
+        settings = settings.model_copy(update={"model": request.model})
     chosen: dict[str, Any] = {
         name: getattr(request if name in request.model_fields_set else settings, name)
         for name in LimitFields.model_fields
@@ -190,6 +192,7 @@ def _build_limits(request: StartRequest, settings: ClientSettings, web: WebScope
     chosen["filters"] = parse_filters(request.filters)
     chosen["web"] = web
     chosen["has_model"] = settings.has_model
+    chosen["chat_model"] = request.model or ""
     chosen["mcp"] = tuple(dict.fromkeys(request.mcp))
     if not settings.has_model:
         _refuse_what_needs_a_model(chosen)
@@ -203,8 +206,8 @@ def _build_limits(request: StartRequest, settings: ClientSettings, web: WebScope
 
 def _refuse_what_needs_a_model(chosen: Mapping[str, Any]) -> None:
     """Refuse the options that only a model carries out."""
-    if chosen["mcp"] or chosen["reasoning"] not in (None, "none"):
-        field = "mcp" if chosen["mcp"] else "reasoning"
+    if chosen["chat_model"] or chosen["mcp"] or chosen["reasoning"] not in (None, "none"):
+        field = "model" if chosen["chat_model"] else "mcp" if chosen["mcp"] else "reasoning"
         raise InvalidRequest("it needs a chat model, which OPENAI_API_KEY or OPENAI_BASE_URL names", field)
 
 

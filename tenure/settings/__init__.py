@@ -1,4 +1,4 @@
-"""Read all settings from environment variables or a `.env` file.
+"""Read all settings from environment variables, a `.env` file, or the file of the home that the page writes.
 
 Variables have the prefix `TENURE_`, except `OPENAI_API_KEY` and `OPENAI_BASE_URL`, which OpenAI-compatible tools share.
 Each room declares the group of settings that it reads as the type of its argument. `Settings` inherits from all groups,
@@ -7,10 +7,15 @@ so that a process reads them once and gives each room the same object. `docs/set
 
 import re
 from collections import ChainMap
+from collections.abc import Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Final, Self
 
-from pydantic import AliasChoices, ValidationError, field_validator
+from pydantic import AliasChoices, PrivateAttr, TypeAdapter, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
+    DotEnvSettingsSource,
     EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -20,11 +25,65 @@ from pydantic_settings import (
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
+from tenure.installation import DEFAULT_HOME
 from tenure.settings.home import CodecSettings, StackSettings
 from tenure.settings.knowledge import KnowledgeSettings, MemorySettings
-from tenure.settings.models import ChatModelSettings, RetrievalModelSettings, RoleSettings, TranscriptionSettings
+from tenure.settings.models import (
+    AUTO_MODEL,
+    ChatModelSettings,
+    RetrievalModelSettings,
+    RoleSettings,
+    TranscriptionSettings,
+)
 from tenure.settings.web import McpServer, SearchSettings, WebSettings
 from tenure.settings.worker import NotifierSettings, SandboxSettings, WorkerSettings
+
+STORED_FILE: Final = "settings.json"
+"""File of the home with the variables that were set on the page; it contains keys, and only its owner may read it."""
+
+MODEL_SERVER_VARIABLES: Final = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+"""A key must reach no other server than its own, so these variables come from the same source."""
+
+CHOSEN_SETTINGS: Final = ("openai_api_key", "openai_base_url", "model", "model_timeout", "model_concurrency")
+"""Settings of a model of this machine that a process chooses."""
+
+_STORED: Final = TypeAdapter(dict[str, str])
+
+_draft: ContextVar[Mapping[str, str] | None] = ContextVar("draft", default=None)
+"""Variables in place of those of the home's file, while `read_settings` reads."""
+
+
+class _StoredVariables(EnvSettingsSource):
+    """Source of the variables in the file of the home."""
+
+    def __init__(self, settings_cls: type[BaseSettings], home: Path, *sources: EnvSettingsSource) -> None:
+        self._home = home
+        self._given = ChainMap(*(dict(source.env_vars) for source in sources))
+        super().__init__(settings_cls)
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        draft = _draft.get()
+        stored = load_stored_variables(self._home) if draft is None else draft
+        names = {name.lower(): name for name in MODEL_SERVER_VARIABLES}
+        if any(self._given.get(name) for name in names) or self._given.get("tenure_model") == AUTO_MODEL:
+            stored = {name: value for name, value in stored.items() if name not in MODEL_SERVER_VARIABLES}
+        return {name.lower(): value for name, value in stored.items()}
+
+
+def load_stored_variables(home: Path) -> dict[str, str]:
+    """Return the variables in the file of a home; none if there is no file.
+
+    Raises:
+        SettingsError: the file cannot be read.
+    """
+    path = home / STORED_FILE
+    try:
+        return _STORED.validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValidationError) as error:
+        words = error.strerror if isinstance(error, OSError) else "it is no JSON object of variables with their texts"
+        raise SettingsError(f"{path} cannot be read ({words}): correct it, or remove it") from None
 
 
 class _ProviderVariables(PydanticBaseSettingsSource):
@@ -43,7 +102,7 @@ class _ProviderVariables(PydanticBaseSettingsSource):
             for suffix, setting in {"key": "search_keys", "token": "search_keys", "url": "search_urls"}.items():
                 if value := self._variables.get(f"tenure_{name}_{suffix}"):
                     values[setting][name] = value
-        return values
+        return {setting: found for setting, found in values.items() if found}
 
 
 class ClientSettings(
@@ -57,6 +116,19 @@ class ClientSettings(
     NotifierSettings,
 ):
     """Settings that a client reads to plan runs and to follow them."""
+
+    _configured: Self | None = PrivateAttr(default=None)
+
+    @property
+    def configured(self) -> Self | None:
+        """Settings before a model of this machine was chosen; None if none was."""
+        return self._configured
+
+    def choose(self, chosen: Mapping[str, object]) -> Self:
+        """Return settings with a model of this machine."""
+        copy = self.model_copy(update=chosen)
+        copy._configured = self
+        return copy
 
     @field_validator("rerank", mode="before")
     @classmethod
@@ -102,9 +174,33 @@ class Settings(
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Add the variables of single search providers."""
-        providers = _ProviderVariables(settings_cls, env_settings, dotenv_settings)
-        return init_settings, env_settings, dotenv_settings, providers
+        """Add the file of the home and the variables of single search providers."""
+        environment = [source for source in (env_settings, dotenv_settings) if isinstance(source, EnvSettingsSource)]
+        given = ChainMap(*(dict(source.env_vars) for source in environment))
+        home = init_settings().get("home") or given.get("tenure_home") or DEFAULT_HOME
+        stored = _StoredVariables(settings_cls, Path(home), *environment)
+        providers = _ProviderVariables(settings_cls, *environment, stored)
+        return init_settings, env_settings, dotenv_settings, providers, stored
+
+
+def read_settings(stored: Mapping[str, str], home: Path) -> Settings:
+    """Return the settings of the environment with these variables in place of those in the file of the home.
+
+    Raises:
+        ValidationError: a value does not fit.
+        SettingsError: a value is not JSON where it has to be.
+    """
+    token = _draft.set(stored)
+    try:
+        return Settings(home=home)
+    finally:
+        _draft.reset(token)
+
+
+def list_given_variables() -> set[str]:
+    """Return the variables that the environment or the `.env` file sets; they have precedence over the home's file."""
+    sources = (EnvSettingsSource(Settings), DotEnvSettingsSource(Settings))
+    return {name.upper() for source in sources for name, value in source.env_vars.items() if value}
 
 
 def get_environment_variable(name: str) -> str:
@@ -117,7 +213,7 @@ def describe_settings_error(error: ValidationError | SettingsError) -> str:
     """Return one line that names the invalid setting and the allowed values."""
     if isinstance(error, SettingsError):
         match = re.search(r'field "(\w+)"', str(error))
-        return f"{get_environment_variable(match[1]) if match else 'a setting'} is not valid: it is not JSON"
+        return f"{get_environment_variable(match[1])} is not valid: it is not JSON" if match else str(error)
     first = error.errors()[0]
     if not first["loc"]:  # several settings contradict each other
         return str(first["msg"]).removeprefix("Value error, ")

@@ -18,6 +18,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.report.layout.report import compose_report, compose_summary
+from tenure.runs.configuration.changes import is_configurable
 from tenure.runs.errors import MissingRun, TenureError
 from tenure.runs.formatting import truncate_line
 from tenure.runs.listing import MAX_LISTED
@@ -37,6 +38,7 @@ from tenure.runs.run_ids import check_run
 from tenure.runs.service import Service
 from tenure.runs.session.progress_lines import describe_phase, describe_usage
 from tenure.runs.start import describe_effort_cost, find_reservation_price
+from tenure.site import automation_pages, knowledge_pages, settings_pages
 from tenure.site.api import STATUSES, get_status
 from tenure.site.findings import list_findings, list_sources
 from tenure.site.forms import (
@@ -50,10 +52,10 @@ from tenure.site.forms import (
     split_lines,
     store_upload,
 )
-from tenure.site.knowledge_pages import ROUTES
 from tenure.site.rendering import (
     STATIC,
     FormValues,
+    can_configure,
     describe_form,
     get_fault_status,
     get_run_path,
@@ -97,6 +99,7 @@ def build_routes(service: Service) -> list[Route]:
 
     def route(path: str, handler: PageHandler, method: str = "GET") -> Route:
         async def answer(request: Request) -> Response:
+            can_configure.set(is_configurable(service.settings))
             try:
                 return await handler(service, request)
             except TenureError as error:
@@ -126,7 +129,7 @@ def build_routes(service: Service) -> list[Route]:
         route("/runs/{run:path}", _show_run),
         route("/diff", _show_diff),
         route("/choices", _show_choices),
-        *(route(*page) for page in ROUTES),
+        *(route(*page) for page in (*knowledge_pages.ROUTES, *automation_pages.ROUTES, *settings_pages.ROUTES)),
     ]
 
 

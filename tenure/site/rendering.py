@@ -1,5 +1,6 @@
 """Render the pages from templates, with what all of them share: paths, static files, faults of forms."""
 
+from contextvars import ContextVar
 from functools import cache
 from hashlib import sha256
 from http import HTTPStatus
@@ -36,13 +37,20 @@ STATIC = {
 
 _PATHS = {
     **{"start.html.jinja": "/", "corpora.html.jinja": "/corpora", "corpus.html.jinja": "/corpora"},
+    "settings.html.jinja": "/settings",
+    "schedules.html.jinja": "/schedules",
+    "batches.html.jinja": "/batches",
+    "batch.html.jinja": "/batches",
     **{"memories.html.jinja": "/memories", "diff.html.jinja": "/diff", "run.html.jinja": ""},
     **{"report_page.html.jinja": "/report", "fork.html.jinja": "/fork"},
 }
 """Path of the page of a template, for those of a run below its own; the tabs mark it."""
 
+can_configure: ContextVar[bool] = ContextVar("can_configure", default=False)
+"""Whether the visitor of the present request may change the settings, which the pages then link to."""
+
 _SHOWN_FIELDS: Final = frozenset(
-    "question files corpus corpora docs urls paths effort length language mode max_cost_usd max_tokens "
+    "question model files corpus corpora docs urls paths effort length language mode max_cost_usd max_tokens "
     "max_seconds repo test domains text kind".split()
 )
 """Fields at which forms show a fault."""
@@ -69,7 +77,8 @@ def render(template: str, code: HTTPStatus = HTTPStatus.OK, **values: Any) -> Re
 def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
     environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path, "corpus_path": get_corpus_path}
-    environment.globals |= {"file_name": make_file_name}
+    environment.globals["can_configure"] = can_configure.get
+    environment.globals |= {"file_name": make_file_name, "batch_path": get_batch_path}
     environment.filters |= {"answer": compose_answer, "draft": convert_markdown, "ingestion": describe_ingestion}
     environment.filters |= {"count": format_count, "title": _get_title}
     environment.filters |= {"duration": format_duration, "line": truncate_line, "memory_note": describe_status}
@@ -100,6 +109,11 @@ def get_corpus_path(corpus: str) -> str:
 def get_run_path(run_id: str) -> str:
     """Return the path of a run's page."""
     return f"/runs/{quote(run_id, safe='')}"
+
+
+def get_batch_path(batch: str) -> str:
+    """Return the path of the page of a batch."""
+    return f"/batches/{quote(batch, safe='')}"
 
 
 class FormValues(dict[str, str]):

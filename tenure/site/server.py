@@ -17,14 +17,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tenure.installation import PROGRAM
+from tenure.runs.configuration.changes import load_settings
 from tenure.runs.errors import Unreachable
 from tenure.runs.messages import ErrorReply
 from tenure.runs.service import Service
 from tenure.runs.session.server_target import ServerTarget, locate_server
-from tenure.settings import Settings
 from tenure.site import api, pages, rendering
 from tenure.site.forms import MAX_BODY_BYTES
 from tenure.site.openapi import build_description
+from tenure.site.settings_pages import SettingsState
 from tenure.temporal.gate.access import SECURITY_HEADERS, AccessGate, AccessPolicy
 from tenure.temporal.gate.access_key import HOST, build_link, load_key
 from tenure.temporal.gate.http_server import Timeouts, serve_app, wait_for_stop_signal
@@ -73,6 +74,7 @@ def build_app(server: ServerTarget, port: int) -> AccessGate:
         exception_handlers={HTTPException: _explain_refusal},
         max_body_size=MAX_BODY_BYTES,
     )
+    app.state.settings = SettingsState()
     return AccessGate(app, policy, HEADERS)
 
 
@@ -114,7 +116,7 @@ async def _explain_refusal(request: Request, error: Exception) -> Response:
 
 def serve_stack_page(listener: socket.socket) -> None:
     """Serve the page of the home of the settings on a socket until the process is asked to stop."""
-    asyncio.run(_serve_until_stopped(locate_server(Settings()), restrict_users(listener)))
+    asyncio.run(_serve_until_stopped(locate_server(load_settings()), restrict_users(listener)))
 
 
 async def _serve_until_stopped(server: ServerTarget, listener: socket.socket) -> None:

@@ -118,7 +118,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.__main__": {"tenure.cli", "tenure.installation"},
     "tenure.site": {
         *("tenure.runs", "tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings"),
-        *("tenure.installation", "tenure.algorithms"),
+        # Search providers with their descriptions, and the client of MCP servers.
+        *("tenure.installation", "tenure.algorithms", "tenure.sources", "tenure.prices"),
     },
     "tenure.python_api": {"tenure.runs", "tenure.contracts", "tenure.settings", "tenure.local_models"},
     # Over HTTP it has the access control and the server of the site.
@@ -131,6 +132,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 TAKE_ALL_SETTINGS = (
     *("worker", "tenure.cli", "tenure.mcp_server.home", "tenure.runs.service", "tenure.runs.session.server_target"),
+    *("tenure.runs.configuration", "tenure.site.settings_pages"),
     "tenure.temporal.stack",
 )
 """Modules that start a process or all rooms of one; the others take the group that they read."""

@@ -75,6 +75,7 @@ RUN: Final = (
     _client("trace retention --json", '{…"id": "retention"…'),
     _client("trace retention -o retention.html", "…retention.html"),
     _client("list --limit 50", "…retention …done…"),
+    _client('label retention --title "How long data is kept" --tag archive', "…How long data is kept, #archive…"),
     _client('ask retention "Which of these periods may be extended?"', "…[1]…**Sources**…"),
     _client('ask retention "When do they end?"', "…"),
     _client(

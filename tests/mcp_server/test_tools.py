@@ -24,7 +24,8 @@ async def test_tools_are_listed_with_their_arguments(served: Server) -> None:
     async with Client(served) as client:
         listed = (await client.list_tools()).tools
 
-    assert [tool.name for tool in listed] == list(TOOLS) == ["research", "code", "ask", "status", "steer", "search"]
+    names = ["research", "code", "ask", "status", "steer", "label", "search"]
+    assert [tool.name for tool in listed] == list(TOOLS) == names
     for tool in listed:
         assert tool.description and tool.output_schema
         assert all("description" in field or "$ref" in field for field in tool.input_schema["properties"].values())
@@ -95,6 +96,19 @@ async def test_follow_up_questions_are_answered(served: Server) -> None:
     assert "This is answer 1." in get_text(first)
     assert again.structured_content == first.structured_content
     assert failed.is_error
+
+
+async def test_a_run_gets_a_title_and_tags(served: Server) -> None:
+    """A call changes what it gives, lists find the run by it, and a call without either returns both."""
+    async with Client(served) as client:
+        await client.call_tool("research", {"question": "Why?", "id": "mcp-5", "wait_seconds": 60})
+        await client.call_tool("label", {"run": "mcp-5", "title": "On reasons", "tags": ["causes"]})
+        await client.call_tool("label", {"run": "mcp-5", "title": "Of reasons"})
+        read = await client.call_tool("label", {"run": "mcp-5"})
+        listed = await client.call_tool("status", {"words": "#causes"})
+
+    assert read.structured_content == {"run": "mcp-5", "title": "Of reasons", "tags": ["causes"]}
+    assert [run["id"] for run in listed.structured_content["runs"]] == ["mcp-5"]
 
 
 async def test_passages_are_searched(served: Server) -> None:

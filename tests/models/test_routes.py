@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.models.routes import ModelRoute, ModelRoutes
+from tenure.models.routes import ModelRoute, ModelRoutes, run_model
 from tenure.roles.registry import RoleName
 from tenure.settings import Settings
 from tenure.settings.models import RoleSettings
@@ -43,6 +43,19 @@ def test_a_route_names_the_setting_to_change() -> None:
     assert own.resolve_setting("max_output") == "TENURE_ROLES__ROUTER__MAX_OUTPUT"
     assert own.resolve_setting("temperature") == "TENURE_TEMPERATURE"
     assert (fast.resolve_setting(), main.resolve_setting()) == ("TENURE_FAST_MODEL", "TENURE_MODEL")
+
+
+def test_a_run_may_have_a_model_of_its_own() -> None:
+    """It takes the place of `model`, and not of a model that is set for small roles or for one role."""
+    roles: dict[RoleName, RoleSettings] = {"router": RoleSettings(model="r")}
+    small, plain = (ModelRoutes(Settings(model="large", fast_model=fast, roles=roles)) for fast in ("small", ""))
+    token = run_model.set("chosen")
+    found = [routes.route("x", tier).model for routes in (small, plain) for tier in ("main", "fast")]
+    own = plain.route("router", "fast").model
+    run_model.reset(token)
+
+    assert (found, own) == (["chosen", "small", "chosen", "chosen"], "r")
+    assert plain.route("x", "main").model == "large"
 
 
 def test_every_model_is_listed_once() -> None:

@@ -1,5 +1,6 @@
 """Tests of the settings: environment variables and the `.env` file, types and ranges."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from pydantic_settings import SettingsError
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.options import get_option
 from tenure.contracts.run.run import RunLimits
-from tenure.settings import Settings, describe_settings_error
+from tenure.settings import STORED_FILE, Settings, describe_settings_error, list_given_variables, read_settings
 from tenure.settings.home import HomeSettings
 from tenure.settings.models import RoleSettings
 from tenure.settings.worker import SandboxSettings
@@ -50,6 +51,53 @@ def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENURE_UI_PORT", "")
 
     assert (Settings().has_model, Settings().ui_port) == (False, 8233)
+
+
+def _store(**variables: str) -> None:
+    Path(".tenure").mkdir()
+    Path(".tenure", STORED_FILE).write_text(json.dumps(variables))
+
+
+def test_the_environment_overrides_the_file_of_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables of the home's file count below both others, keys of providers are joined, and a draft replaces them."""
+    _store(TENURE_MODEL="stored", TENURE_FAST_MODEL="stored", TENURE_UI_PORT="9001", TENURE_BRAVE_KEY="b")
+    Path(".env").write_text("TENURE_FAST_MODEL=from-file\n")
+    monkeypatch.setenv("TENURE_MODEL", "from-environment")
+    monkeypatch.setenv("TENURE_TAVILY_KEY", "t")
+    settings, draft = Settings(), read_settings({"TENURE_UI_PORT": "9002"}, Path(".tenure"))
+
+    assert (settings.model, settings.fast_model, settings.ui_port) == ("from-environment", "from-file", 9001)
+    assert set(settings.search_keys) == {"brave", "tavily"}
+    assert (draft.model, draft.ui_port, set(draft.search_keys)) == ("from-environment", 9002, {"tavily"})
+    assert list_given_variables() >= {"TENURE_MODEL", "TENURE_FAST_MODEL", "TENURE_TAVILY_KEY"}
+    assert "TENURE_UI_PORT" not in list_given_variables()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("OPENAI_API_KEY", "sk-environment"), ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"), ("TENURE_MODEL", "auto")],
+)
+def test_a_stored_key_reaches_no_other_server(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    """Key and address of the model server come from the environment as soon as it chooses the server."""
+    _store(OPENAI_API_KEY="sk-stored", OPENAI_BASE_URL="http://127.0.0.1:2/v1")
+    monkeypatch.setenv(name, value)
+    settings = Settings()
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+
+    assert {key, settings.openai_base_url} - {None} == {value} - {"auto"}
+
+
+def test_a_damaged_file_of_the_home_is_named() -> None:
+    """The message names the file, what is wrong with it, and the remedy."""
+    _store(TENURE_MODEL="m")
+    Path(".tenure", STORED_FILE).write_text('{"TENURE_MODEL": 1}')
+
+    with pytest.raises(SettingsError) as raised:
+        Settings()
+    assert describe_settings_error(raised.value) == (
+        ".tenure/settings.json cannot be read (it is no JSON object of variables with their texts): correct it, or "
+        "remove it"
+    )
 
 
 def test_lists_are_comma_separated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,6 +178,7 @@ def test_limits_have_the_same_defaults_in_settings_and_requests() -> None:
     """A request without settings has the limits of the default settings."""
     settings, limits = Settings(), RunLimits()
     elsewhere = {
+        "chat_model",
         "max_call_output",
         "highest_price",
         "filters",

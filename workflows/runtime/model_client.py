@@ -80,6 +80,7 @@ class ModelClient(ActivityClient):
             budget_exhausted=reserved is None,
             by_rule=by_rule,
             language=self._limits.language,
+            chat_model=self._limits.chat_model,
             fresh=self._limits.fresh,
         )
         with nullcontext() if by_rule else self._progress.track_long_step():

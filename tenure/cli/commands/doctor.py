@@ -6,27 +6,29 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from rich.table import Table
 from rich.text import Text
 from temporalio.service import RPCError
 
 from tenure.cli.output import Output
 from tenure.cli.terminal import print_table
-from tenure.contracts.evidence.web import ProviderOutcome, WebSearchReply
-from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
 from tenure.contracts.sandbox import SandboxSelfTest
 from tenure.installation import PROGRAM
-from tenure.local_models.choice import check_model_choice
-from tenure.local_models.errors import LocalModelError
-from tenure.local_models.servers import LocalServer, find_servers
-from tenure.prices import PricesError, load_prices
+from tenure.runs.configuration.checks import (
+    PROBE_TIMEOUT_SECONDS,
+    Check,
+    check_embedding,
+    check_models,
+    check_prices,
+    check_rerank,
+    check_search,
+    check_transcription,
+)
 from tenure.runs.errors import TenureError
 from tenure.runs.formatting import truncate_line
 from tenure.runs.session.connection import open_session
@@ -35,46 +37,18 @@ from tenure.runs.session.versions import count_polling_workers
 from tenure.settings import ClientSettings, Settings
 from tenure.settings.group import SettingsGroup
 from tenure.settings.home import ConnectionSettings, HomeSettings, StackSettings
-from tenure.settings.models import ChatModelSettings
 from tenure.temporal import connection
 from tenure.temporal.namespace_binding import describe_other_base
 from tenure.temporal.owners import find_owner_fault
 from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import StackError
-from tenure.temporal.stack.fingerprint import build_site_environment
 from tenure.temporal.stack.ports import move_ports
 from tenure.temporal.stack.workers import get_worker_command
-
-Level = Literal["ok", "warn", "fail"]
 
 LEAST_PYTHON = (3, 11)
 
 MIN_FREE_DISK_BYTES = 2 * 1024**3
 """Free space below which a run over many documents may fail."""
-
-PROBE_TIMEOUT_SECONDS = 300
-"""Time for probing all models of a kind: local servers load them one after the other."""
-
-_STRUCTURED = {"json_schema": "strict JSON schema", "json_object": "JSON mode", "text": "schema by prompt only"}
-
-T = TypeVar("T", bound=ModelProbe)
-
-
-@dataclass(frozen=True)
-class Check:
-    """Result of a check."""
-
-    name: str
-    level: Level
-    message: str
-    """Finding and, if it is a problem, what to do."""
-    figures: Mapping[str, object] = field(default_factory=dict)
-    """Values of the finding, for programs."""
-
-    @property
-    def json(self) -> dict[str, object]:
-        """The finding as a JSON object."""
-        return {"name": self.name, "level": self.level, "message": self.message, **self.figures}
 
 
 def doctor(settings: Settings, output: Output) -> int:
@@ -197,19 +171,6 @@ def check_owners(settings: ClientSettings) -> list[Check]:
     ]
 
 
-def check_embedding(settings: Settings) -> Check:
-    """Check the embedding model with a sentence."""
-    try:
-        (tried,) = _probe("embedding", EmbeddingProbe, settings)
-    except _ProbeFailed as error:
-        name = settings.embedding_model or "the embedded model"
-        return Check("embedding model", "fail", f"{name}: {error}")
-    if tried.problem:
-        return Check("embedding model", "fail", f"{tried.model}: {tried.problem}", _list_figures(tried))
-    result = f"{tried.model}: {tried.dimensions} dimensions, in {tried.seconds:.1f} s"
-    return Check("embedding model", "ok", result, _list_figures(tried))
-
-
 def check_sandbox(settings: HomeSettings) -> Check:
     """Check the sandbox's isolation, in a separate process."""
     root = Path(get_worker_command()[1]).parent
@@ -229,132 +190,6 @@ def check_sandbox(settings: HomeSettings) -> Check:
     if not self_test.usable:
         return Check("sandbox", "warn", f"programs cannot be run: {self_test.message}", figures)
     return Check("sandbox", "ok", self_test.message, figures)
-
-
-def check_rerank(settings: Settings) -> list[Check]:
-    """Check the rerank model, if one is configured, with a sentence."""
-    return [_check_endpoint("rerank", settings.rerank_model, settings)] if settings.rerank_model else []
-
-
-def check_transcription(settings: Settings) -> list[Check]:
-    """Check the transcription model with a second of sound."""
-    if settings.transcription_model:
-        return [_check_endpoint("transcription", settings.transcription_model, settings)]
-    advice = "none configured: sound and video are not read (TENURE_TRANSCRIPTION_MODEL)"
-    return [Check("transcription model", "ok", advice)]
-
-
-def _check_endpoint(kind: str, model: str, settings: Settings) -> Check:
-    """Return the finding for a model with an endpoint of its own."""
-    try:
-        (tried,) = _probe(kind, ModelProbe, settings)
-    except _ProbeFailed as error:
-        return Check(f"{kind} model", "fail", f"{model}: {error}")
-    result = tried.problem or f"answered in {tried.seconds:.1f} s"
-    level: Level = "fail" if tried.problem else "ok"
-    return Check(f"{kind} model", level, f"{tried.model}: {result}", _list_figures(tried))
-
-
-def check_search(settings: Settings) -> list[Check]:
-    """Check every configured search provider."""
-    try:
-        tried = WebSearchReply.model_validate_json(_run_module(settings, "tenure.sources.search.probe"))
-    except _ProbeFailed as error:
-        return [Check("web search", "warn", str(error))]
-    if not tried.outcomes:
-        return [Check("web search", "ok", "no provider is set up: Wikipedia is asked (TENURE_SEARCH_PROVIDERS)")]
-    return [_check_provider(answer) for answer in tried.outcomes]
-
-
-def _check_provider(answer: ProviderOutcome) -> Check:
-    """Return the finding for a search provider; without one, runs over documents still work."""
-    figures = answer.model_dump(mode="json", exclude={"note"})
-    if answer.status == "answered":
-        return Check("web search", "ok", f"{answer.provider}: answered in {answer.seconds:.1f} s", figures)
-    return Check("web search", "warn", f"{answer.provider}: {answer.note}", figures)
-
-
-def check_models(settings: Settings) -> list[Check]:
-    """Check every configured chat model with a tiny call."""
-    try:
-        check_model_choice(settings)
-    except LocalModelError as error:
-        return [Check("chat model", "fail", str(error))]
-    if not settings.has_model:
-        advice = "none configured: roles use their fallbacks (OPENAI_API_KEY, OPENAI_BASE_URL)"
-        return [Check("chat model", "ok", advice), *map(_check_local_server, find_servers())]
-    try:
-        return [_check_chat_model(trial) for trial in _probe("chat", ChatProbe, settings)]
-    except _ProbeFailed as error:
-        return [Check("chat model", "fail", str(error))]
-
-
-def _check_local_server(server: LocalServer) -> Check:
-    """Return the finding for a model server that is not used."""
-    figures = {"url": server.base_url, "models": server.chat_models}
-    return Check("model server", "ok", server.describe(f"{PROGRAM} doctor"), figures)
-
-
-def _check_chat_model(tried: ChatProbe) -> Check:
-    if tried.problem:
-        level: Level = "warn" if tried.answered else "fail"
-        return Check("chat model", level, f"{tried.model}: {tried.problem}", _list_figures(tried))
-    streams = "streams" if tried.streams else "does not stream"
-    if tried.first_token_seconds is not None:
-        streams += f" (first token after {tried.first_token_seconds:.1f} s)"
-    size = "not told" if tried.context_tokens is None else f"{tried.context_tokens:,} tokens"
-    structure = _STRUCTURED[tried.structured_output or "text"]
-    sight = "" if tried.sees_pictures is None else ", sees pictures" if tried.sees_pictures else ", sees no pictures"
-    result = f"{tried.model}: answered in {tried.seconds:.1f} s, {structure}, {streams}, context {size}{sight}"
-    return Check("chat model", "ok", result, _list_figures(tried))
-
-
-def _list_figures(tried: ModelProbe) -> dict[str, object]:
-    """Return the values of a probe for JSON."""
-    return tried.model_dump(exclude={"problem", "answered"}, round_trip=True)
-
-
-def _probe(kind: str, kind_of_reply: type[T], settings: Settings) -> list[T]:
-    """Probe the models of a kind.
-
-    Raises:
-        _ProbeFailed: the probe ended without a result.
-    """
-    return TypeAdapter(list[kind_of_reply]).validate_json(_run_module(settings, "tenure.models.probe", kind))  # type: ignore[valid-type]
-
-
-def _run_module(settings: Settings, *module: str) -> bytes:
-    """Return the output of a module in a separate process, so that a broken library does not end `doctor`."""
-    root = Path(get_worker_command()[1]).parent
-    command = [sys.executable, "-m", *module]
-    # The probes use the settings of this command, also a model that it has chosen.
-    variables = {name: value for name, value in build_site_environment(settings).items() if value is not None}
-    environment = os.environ | variables | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
-    try:
-        tried = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_SECONDS, env=environment)
-    except subprocess.TimeoutExpired:
-        raise _ProbeFailed(f"no answer within {PROBE_TIMEOUT_SECONDS} s") from None
-    if tried.returncode:
-        lines = tried.stderr.decode(errors="replace").strip().splitlines() or [f"ended with code {tried.returncode}"]
-        raise _ProbeFailed(truncate_line(lines[-1], 200))
-    return tried.stdout
-
-
-class _ProbeFailed(Exception):
-    """The process of a probe failed; the message says how."""
-
-
-def check_prices(settings: ChatModelSettings) -> Check:
-    """Check the price file."""
-    try:
-        prices = load_prices(settings)
-    except PricesError as error:
-        return Check("prices", "fail", str(error))
-    missing = [name for name in settings.chat_models if name not in prices]
-    if settings.has_model and missing:
-        advice = f"none for {', '.join(missing)}: runs with --max-cost are refused; see {settings.prices_file}"
-        return Check("prices", "ok", advice)
-    return Check("prices", "ok", f"{len(prices)} known")
 
 
 _CHECKS: tuple[Callable[[Settings], Check], ...] = (

@@ -18,7 +18,7 @@ from tenure.runs.ask import start_answer
 from tenure.runs.automation.batches import get_batch, read_batch_report
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.formatting import truncate_line
-from tenure.runs.messages import AskBody, RunFilter
+from tenure.runs.messages import AskBody, RunFilter, RunLabel
 from tenure.runs.run_ids import RunName
 from tenure.runs.service import Service
 from tenure.runs.session.connection import BATCH_WORKFLOW
@@ -111,12 +111,25 @@ async def list_runs(service: Service, chosen: RunFilter, output: Output) -> None
     if not rows:
         chosen_some = f"no run matches: `{PROGRAM} list` shows all runs"
         none = f'there are no runs yet: `{PROGRAM} start "QUESTION"` starts one'
-        print_note(chosen_some if chosen.owner or chosen.status else none)
+        print_note(chosen_some if chosen.owner or chosen.status or chosen.words else none)
         return
     optional = [name for name in ("owner", "archived") if any(getattr(row, name) for row in rows)]
+    optional += ["tags"] if any(row.label.tags for row in rows) else []
     headings = ("id", "status", "phase", "mode", *optional, "started", "question")
-    cells = (row.model_dump() | {"archived": "yes" if row.archived else ""} for row in rows)
+    cells = (
+        row.model_dump()
+        | {"archived": "yes" if row.archived else "", "tags": " ".join(f"#{tag}" for tag in row.label.tags)}
+        | {"question": row.label.title or row.question}
+        for row in rows
+    )
     print_rows(headings, ([truncate_line(row[name], 200) for name in headings] for row in cells), cut="question")
+
+
+async def label(service: Service, run: RunName, label: RunLabel, output: Output) -> None:
+    """Set the title and the tags of a run, or print those it has."""
+    stored = await service.label(run, label)
+    tags = " ".join(f"#{tag}" for tag in stored.tags) or "no tags"
+    output.print_note({"id": run, **stored.model_dump(mode="json")}, f"run {run}: {stored.title or 'no title'}, {tags}")
 
 
 async def ask(service: Service, run: RunName, body: AskBody, output: Output) -> int:

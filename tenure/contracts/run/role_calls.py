@@ -37,6 +37,8 @@ class RoleRequest(Contract, Generic[InputT]):
     """Whether the fallback answers because a model would add nothing, which the report does not mention."""
     language: str = ""
     """Language of the output; empty for that of the question."""
+    chat_model: str = ""
+    """Chat model in place of that of the settings; empty for that."""
     fresh: bool = False
     """Whether the model has to answer even if it has answered the same request before."""
 

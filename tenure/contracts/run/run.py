@@ -64,6 +64,8 @@ class RunLimits(LimitFields, Contract):
     """Readable part of the web; None for no access."""
     mcp: tuple[str, ...] = ()
     """Names of the MCP servers in the worker's settings whose tools it may call."""
+    chat_model: str = ""
+    """Chat model of the run in place of that of the settings; empty for that."""
     has_model: bool = False
     """Whether a chat model is configured, so that the effort is chosen by what its calls cost."""
     max_call_output: int = Field(default=4096, ge=256)

@@ -44,10 +44,15 @@ def write_csv(node: ChartNode) -> str:
     table = csv.writer(content)
     table.writerow(("category", "series", "value", "unit", "sources"))
     for category, name, value in _list_values(node):
-        words = [f"'{text}" if text.startswith(_FORMULA) else text for text in (category, name, node.unit)]
+        words = [guard_cell(text) for text in (category, name, node.unit)]
         sources = " ".join(map(str, value.sources))
         table.writerow((words[0], words[1], f"{value.value:.12g}", words[2], sources))
     return content.getvalue()
+
+
+def guard_cell(text: str) -> str:
+    """Return a text as a cell of CSV that no spreadsheet runs as a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def write_bars(node: ChartNode) -> str:

@@ -11,11 +11,12 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy
 
 from tenure.algorithms.text.counts import format_count
@@ -41,6 +42,8 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 MAX_BATCH_BYTES = 200_000
 """Maximum size of a batch, which is sent as one message."""
 
+MAX_LISTED_BATCHES = 50
+
 _NAMES = {"id": "key", "max_cost": "max_cost_usd", "deadline": "max_seconds"}
 """Names of fields in files that differ from the contract."""
 
@@ -65,11 +68,19 @@ def plan_batch(file: Path, body: BatchBody, settings: ClientSettings) -> Planned
     Raises:
         InvalidRequest: the file cannot be read, a line is invalid, or a value does not fit.
     """
-    items = read_batch(file)
+    return plan_items(read_batch(file), file.stem, body, settings)
+
+
+def plan_items(items: tuple[BatchItem, ...], name: str, body: BatchBody, settings: ClientSettings) -> PlannedBatch:
+    """Return the batch of questions after all checks that need no server; by default its id begins with a name.
+
+    Raises:
+        InvalidRequest: a value does not fit.
+    """
     planned = plan_run(derive_start(body, question=items[0].question), settings)
     if any(item.max_cost_usd for item in items):
         find_reservation_price(settings, limited=True)
-    chosen = planned.id if planned.is_named else check_run(make_batch_id(file, items))
+    chosen = planned.id if planned.is_named else check_run(make_batch_id(name, items))
     return PlannedBatch(replace(planned, id=chosen), items, body.parallel)
 
 
@@ -156,6 +167,15 @@ def read_batch(path: Path) -> tuple[BatchItem, ...]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidRequest(f"{path} cannot be read: {truncate_line(str(error), 150)}") from error
+    return parse_batch(path, text)
+
+
+def parse_batch(path: Path, text: str) -> tuple[BatchItem, ...]:
+    """Return the questions of a text in the format of a file name.
+
+    Raises:
+        InvalidRequest: a line is invalid.
+    """
     items = [_parse_item(path, number, row) for number, row in _read_rows(path, text)]
     if not items:
         raise InvalidRequest(f"{path} contains no question")
@@ -167,10 +187,22 @@ def read_batch(path: Path) -> tuple[BatchItem, ...]:
     return tuple(items)
 
 
-def make_batch_id(path: Path, items: tuple[BatchItem, ...]) -> str:
+def make_batch_id(name: str, items: tuple[BatchItem, ...]) -> str:
     """Return the id of a batch, derived from its content."""
     digest = hashlib.sha256("\n".join(item.model_dump_json() for item in items).encode()).hexdigest()
-    return f"batch-{slugify(path.stem, 24)}-{digest[:8]}"
+    return f"batch-{slugify(name, 24)}-{digest[:8]}"
+
+
+async def list_batches(session: Session) -> list[tuple[str, datetime, bool]]:
+    """Return the ids of the latest batches with their starts, and whether they are running.
+
+    Raises:
+        TenureError: the server refuses.
+    """
+    client = await session.connect()
+    with explain_refusals("batches"):
+        found = client.list_workflows(f"WorkflowType = '{BATCH_WORKFLOW}'", limit=MAX_LISTED_BATCHES)
+        return [(one.id, one.start_time, one.status == WorkflowExecutionStatus.RUNNING) async for one in found]
 
 
 def _read_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

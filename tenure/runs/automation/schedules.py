@@ -36,6 +36,9 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 
 ScheduleAction = Literal["pause", "resume", "trigger", "delete"]
 
+MAX_UPCOMING = 3
+"""Next times that are shown."""
+
 _CATCHUP = timedelta(hours=1)
 """Default catch-up window: actions due while no server ran still start within this time."""
 
@@ -186,13 +189,16 @@ async def _describe_schedule(client: Client, name: str) -> ScheduledQuestion:
     [payload] = action.args
     [request] = await client.data_converter.decode([payload], [RunRequest])
     due, runs = description.info.next_action_times, description.info.recent_actions
-    started = runs[-1].action if runs else None
+    actions = [run.action for run in reversed(runs)]
+    latest = tuple(one.workflow_id for one in actions if isinstance(one, ScheduleActionExecutionStartWorkflow))
     return ScheduledQuestion(
         id=name,
         question=request.question,
         paused=description.schedule.state.paused,
         next=due[0] if due else None,
+        upcoming=tuple(due[:MAX_UPCOMING]),
         last=runs[-1].started_at if runs else None,
-        last_run=started.workflow_id if isinstance(started, ScheduleActionExecutionStartWorkflow) else "",
+        last_run=latest[0] if latest else "",
+        latest_runs=latest,
         runs=description.info.num_actions,
     )

@@ -18,6 +18,7 @@ from tenure.installation import PROGRAM
 from tenure.runs.errors import MissingRun, TenureError, Unreachable
 from tenure.runs.formatting import describe_failure, truncate_bytes, truncate_line
 from tenure.runs.session.server_target import ServerTarget, suggest_remedy
+from tenure.settings import ClientSettings
 from tenure.temporal import connection
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.histories import UnknownHistory
@@ -66,8 +67,13 @@ class Session:
     """Server of a home, with a connection that reconnects itself; without one, it is opened at the first use."""
 
     def __init__(self, server: ServerTarget, client: Client | None = None) -> None:
-        self.place, self.settings = server, server.settings
+        self.place = server
         self._client = client
+
+    @property
+    def settings(self) -> ClientSettings:
+        """Settings of the home."""
+        return self.place.settings
 
     async def connect(self) -> Client:
         """Return the connection.

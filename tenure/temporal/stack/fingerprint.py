@@ -10,13 +10,11 @@ import json
 import os
 from pathlib import Path
 
-from pydantic import BaseModel, SecretStr
-
 from tenure.contracts.run.run import RunLimits
 from tenure.prices import load_prices
 from tenure.private_files import read_or_create_secret
-from tenure.settings import Settings, get_environment_variable
-from tenure.settings.models import RoleSettings
+from tenure.settings import CHOSEN_SETTINGS, Settings, get_environment_variable, read_settings
+from tenure.settings.description import serialize_setting
 
 KEY_FILE = "stack.key"
 
@@ -43,14 +41,33 @@ def build_worker_environment(settings: Settings, *, changed_only: bool = False) 
         if changed_only and name not in _PLACE_SETTINGS and _is_default(settings, name)
     }
     return {
-        get_environment_variable(name): None if name in left_out else _text(getattr(settings, name))
+        get_environment_variable(name): None if name in left_out else serialize_setting(getattr(settings, name))
         for name in Settings.model_fields
     }
 
 
+def build_full_environment(settings: Settings) -> dict[str, str | None]:
+    """Return all settings by the names of their environment variables, for a process that acts as this one."""
+    return {
+        get_environment_variable(name): serialize_setting(getattr(settings, name)) for name in Settings.model_fields
+    }
+
+
 def build_site_environment(settings: Settings) -> dict[str, str | None]:
-    """Return all settings by the names of their environment variables for the page, which acts as a client."""
-    return {get_environment_variable(name): _text(getattr(settings, name)) for name in Settings.model_fields}
+    """Return the settings of the page by the names of their environment variables, None for unset ones.
+
+    The page reads the file of the home, chooses a model of this machine and has defaults itself, so that it can change
+    them: it gets what else the environment or a caller has set.
+    """
+    given, stored = read_settings({}, settings.home), Settings(home=settings.home)
+    from_file = {name for name in Settings.model_fields if getattr(given, name) != getattr(stored, name)}
+    environment: dict[str, str | None] = {}
+    for name in Settings.model_fields:
+        configured = settings.configured or settings
+        source = given if name in from_file else configured if name in CHOSEN_SETTINGS else settings
+        is_set = name in source.model_fields_set or name in _PLACE_SETTINGS
+        environment[get_environment_variable(name)] = serialize_setting(getattr(source, name)) if is_set else None
+    return environment
 
 
 def compute_site_state(settings: Settings, address: str, source: str) -> str:
@@ -69,7 +86,7 @@ def compute_fingerprint(settings: Settings, address: str) -> str:
         PricesError: the price file cannot be used.
     """
     variables = {
-        name: _text(getattr(settings, name))
+        name: serialize_setting(getattr(settings, name))
         for name in Settings.model_fields
         if name not in _IGNORED_SETTINGS and not _is_default(settings, name)
     }
@@ -91,24 +108,4 @@ def _sign(home: Path, message: str) -> str:
 def _is_default(settings: Settings, name: str) -> bool:
     """Return whether a setting has its default value."""
     default = Settings.model_fields[name].get_default(call_default_factory=True, validated_data={})
-    return _text(getattr(settings, name)) == _text(default)
-
-
-def _text(value: object) -> str | None:
-    """Serialize a setting as the value of an environment variable."""
-    if isinstance(value, SecretStr):
-        return value.get_secret_value()
-    if isinstance(value, Path):
-        return str(value.absolute())
-    if isinstance(value, BaseModel):
-        return value.model_dump_json(exclude_unset=True)
-    if isinstance(value, dict):
-        return json.dumps(value, default=_inner)
-    if isinstance(value, tuple):
-        return (os.pathsep if any(isinstance(part, Path) for part in value) else ",").join(map(str, value))
-    return None if value is None else str(value)
-
-
-def _inner(value: SecretStr | RoleSettings) -> object:
-    """Serialize a value inside a setting that is a JSON object."""
-    return value.get_secret_value() if isinstance(value, SecretStr) else value.model_dump()
+    return serialize_setting(getattr(settings, name)) == serialize_setting(default)

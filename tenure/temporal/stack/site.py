@@ -36,6 +36,8 @@ def ensure_site(
     address = external or f"{HOST}:{settings.temporal_port}"
     state = compute_site_state(settings, address, record.source)
     site = record.site
+    if site and site.process.pid == os.getppid():
+        return record  # this process is the page, and has the settings that it is called with
     is_enabled = settings.site_port > 0 and not settings.owners
     if site and is_enabled and processes.is_alive(site.process) and site.state == state:
         return record

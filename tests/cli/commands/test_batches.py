@@ -94,8 +94,8 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_the_same_questions_have_the_same_name(tmp_path: Path) -> None:
     """The name of a batch follows from what is asked, so that the same command finds it again."""
     one = written(tmp_path, "My questions.txt", "Bread?\n")
-    first, again = (make_batch_id(one, read_batch(one)) for _ in range(2))
-    other = make_batch_id(one, read_batch(written(tmp_path, "My questions.txt", "Cheese?\n")))
+    first, again = (make_batch_id(one.stem, read_batch(one)) for _ in range(2))
+    other = make_batch_id(one.stem, read_batch(written(tmp_path, "My questions.txt", "Cheese?\n")))
 
     assert first == again != other
     assert first.startswith("batch-my-questions-")

@@ -7,9 +7,10 @@ import pytest
 from pydantic import SecretStr
 
 from tenure.contracts.evidence.rerank import RerankOptions
+from tenure.runs.configuration.changes import save_variables
 from tenure.settings import Settings
 from tenure.settings.models import RoleSettings
-from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
+from tenure.temporal.stack.fingerprint import build_site_environment, build_worker_environment, compute_fingerprint
 
 SHOP = "postgresql://reader:swordfish@127.0.0.1/shop"
 
@@ -54,3 +55,21 @@ def test_a_database_more_makes_another_worker(tmp_path: Path) -> None:
         != compute_fingerprint(with_shop, "a")
         == compute_fingerprint(with_shop, "a")
     )
+
+
+def test_the_page_reads_what_it_can_change_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets what the environment sets, and neither stored settings, nor defaults, nor a model that was chosen."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TENURE_SANDBOX_PYTHON", raising=False)
+    monkeypatch.setenv("TENURE_TAVILY_KEY", "t")
+    monkeypatch.setenv("TENURE_FAST_MODEL", "small")
+    save_variables(tmp_path, {"TENURE_BRAVE_KEY": "b", "TENURE_MAX_TOKENS": "9"})
+    chosen = Settings(home=tmp_path).choose({"model": "local", "openai_base_url": "http://127.0.0.1:1/v1"})
+    told = build_site_environment(chosen)
+    given = {name: value for name, value in told.items() if value is not None}
+
+    assert given.keys() == {
+        *("TENURE_HOME", "TENURE_TEMPORAL_PORT", "TENURE_UI_PORT", "TENURE_FAST_MODEL", "TENURE_SEARCH_KEYS")
+    }
+    assert json.loads(given["TENURE_SEARCH_KEYS"]) == {"tavily": "t"}
+    assert build_worker_environment(chosen)["TENURE_MODEL"] == "local"
