@@ -23,6 +23,7 @@ from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings.home import CodecSettings, StackSettings
 from tenure.settings.knowledge import KnowledgeSettings, MemorySettings
 from tenure.settings.models import ChatModelSettings, RetrievalModelSettings, RoleSettings, TranscriptionSettings
+from tenure.settings.team import TeamSettings
 from tenure.settings.web import McpServer, SearchSettings, WebSettings
 from tenure.settings.worker import NotifierSettings, SandboxSettings, WorkerSettings
 
@@ -80,7 +81,14 @@ class ClientSettings(
 
 
 class Settings(
-    BaseSettings, ClientSettings, CodecSettings, WorkerSettings, SandboxSettings, KnowledgeSettings, SearchSettings
+    BaseSettings,
+    ClientSettings,
+    CodecSettings,
+    TeamSettings,
+    WorkerSettings,
+    SandboxSettings,
+    KnowledgeSettings,
+    SearchSettings,
 ):
     """All settings, for what starts the rooms of a process: a client, a worker or the local stack."""
 

@@ -58,12 +58,16 @@ def build_app(server: ServerTarget, port: int) -> AccessGate:
         OSError: the key of the home cannot be read.
     """
     policy = AccessPolicy(load_key(server.settings.home), port, hint=_HINT)
-    service = Service(server)
+    return AccessGate(build_site(Service(server), policy.origin), policy, HEADERS)
+
+
+def build_site(service: Service, origin: str) -> Starlette:
+    """Return the page and the API of one owner, without access control."""
 
     async def describe_api(request: Request) -> Response:
-        return JSONResponse(build_description(policy.origin))
+        return JSONResponse(build_description(origin))
 
-    app = Starlette(
+    return Starlette(
         routes=[
             Route(f"{api.PREFIX}/openapi.json", describe_api),
             *api.build_routes(service),
@@ -73,7 +77,6 @@ def build_app(server: ServerTarget, port: int) -> AccessGate:
         exception_handlers={HTTPException: _explain_refusal},
         max_body_size=MAX_BODY_BYTES,
     )
-    return AccessGate(app, policy, HEADERS)
 
 
 def make_link(server: ServerTarget, port: int) -> str:
