@@ -155,7 +155,7 @@ class Service(Session):
         async with self._admit(request) as admitted:
             planned = plan_run(admitted, self.settings)
             handle, notes = await launch_run(self, planned, digest=digest)
-            return self._describe_start(handle.id, (*planned.notes, *notes))
+            return self._note_start(handle.id, (*planned.notes, *notes))
 
     async def list_runs(self, chosen: RunFilter) -> RunList:
         """Return the latest runs of a choice."""
@@ -279,7 +279,7 @@ class Service(Session):
         """Ask a follow-up question."""
         async with self._admit(body) as admitted:
             handle = await start_answer(self, check_run(run), admitted)
-            return self._describe_start(handle.id)
+            return self._note_start(handle.id)
 
     async def read_conversation(self, run: str) -> RunConversation:
         """Return the conversation about a run."""
@@ -311,14 +311,14 @@ class Service(Session):
         """Start a new run from a cycle or an answer of a run."""
         async with self._admit(body) as admitted:
             handle, notes = await launch_fork(self, check_run(run), admitted)
-            return self._describe_start(handle.id, notes)
+            return self._note_start(handle.id, notes)
 
     @audited("repeat run")
     async def repeat(self, run: str, body: RepeatBody) -> StartReply:
         """Ask the question of a run again in a new run, with changes."""
         async with self._admit(body) as admitted:
             handle, notes = await repeat_run(self, check_run(run), admitted)
-            return self._describe_start(handle.id, notes)
+            return self._note_start(handle.id, notes)
 
     @audited("label run")
     async def label(self, run: str, label: RunLabel) -> RunLabel:
@@ -457,6 +457,12 @@ class Service(Session):
         require_absolute(paths)
         if self.place.is_shared:
             check_shared_paths(self.settings, paths)
+
+    def _note_start(self, workflow_id: str, notes: tuple[str, ...] = ()) -> StartReply:
+        """Return the reply to an admitted start, and count it."""
+        if self._quota:
+            self._quota.note_start(workflow_id)
+        return self._describe_start(workflow_id, notes)
 
     def _describe_start(self, workflow_id: str, notes: tuple[str, ...] = ()) -> StartReply:
         return StartReply(id=workflow_id, url=self.place.build_run_url(workflow_id), notes=notes)

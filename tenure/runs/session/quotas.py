@@ -35,8 +35,8 @@ class Quota:
     max_cost_usd: float | None
     """Cost of the runs and answers that begin on one day in UTC; None for any."""
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _latest: str = ""
-    """Workflow that was started last, which the list of the server may not have yet."""
+    _unlisted: set[str] = field(default_factory=set)
+    """Workflows that were started, until the list of the server has them."""
     _costs: dict[str, float] = field(default_factory=dict)
     """Costs of ended executions of today, by their ids."""
 
@@ -67,8 +67,8 @@ class Quota:
             raise QuotaReached(f"{left:.2f} USD of today are left for your runs: set a limit up to that")
 
     def note_start(self, workflow_id: str) -> None:
-        """Remember the workflow that was started in an admission."""
-        self._latest = workflow_id
+        """Remember a workflow that was started in an admission."""
+        self._unlisted.add(workflow_id)
 
     async def _compute_rest(self, session: Session) -> float | None:
         """Return the money that is left of the day; None if it has no limit.
@@ -91,10 +91,11 @@ class Quota:
         query = f"WorkflowType IN ('{AGENT_WORKFLOW}', '{ASK_WORKFLOW}') AND ExecutionStatus = 'Running'"
         with explain_refusals("list"):
             running = {found.id async for found in client.list_workflows(query, limit=self.max_runs)}
-            if self._latest and self._latest not in running:
-                described = await client.get_workflow_handle(self._latest).describe()
-                running |= {self._latest} if described.status == WorkflowExecutionStatus.RUNNING else set()
-        if len(running) >= self.max_runs:
+            self._unlisted -= running
+            for name in tuple(self._unlisted):
+                if (await client.get_workflow_handle(name).describe()).status != WorkflowExecutionStatus.RUNNING:
+                    self._unlisted.discard(name)
+        if len(running | self._unlisted) >= self.max_runs:
             raise QuotaReached(
                 f"{self.max_runs} of your runs are under way, which is the maximum: finish or cancel one of them first"
             )
