@@ -76,7 +76,7 @@ from tenure.runs.programs.repository import is_server_url
 from tenure.runs.programs.write_back import check_accepted, write_files
 from tenure.runs.reading import read_finished, read_state, read_trace, render_content
 from tenure.runs.run_ids import check_corpus, check_run
-from tenure.runs.session.audit import AuditLog, audited
+from tenure.runs.session.audit import AuditLog, record_action
 from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, Session, explain_refusals
 from tenure.runs.session.labels import label_run, read_labels
 from tenure.runs.session.monitor import (
@@ -140,7 +140,7 @@ class Service(Session):
         self._progress = build_progress_query()
         self._changes = RunQuery("change", ChangeSoFar)
 
-    @audited("start run")
+    @record_action("start run")
     async def start(self, request: StartRequest, *, digest: str = "") -> StartReply:
         """Start a run; by the `digest` of a client's call, its repetition is recognized.
 
@@ -155,7 +155,7 @@ class Service(Session):
         async with self._admit(request) as admitted:
             planned = plan_run(admitted, self.settings)
             handle, notes = await launch_run(self, planned, digest=digest)
-            return self._note_start(handle.id, (*planned.notes, *notes))
+            return self._record_start(handle.id, (*planned.notes, *notes))
 
     async def list_runs(self, chosen: RunFilter) -> RunList:
         """Return the latest runs of a choice."""
@@ -194,17 +194,17 @@ class Service(Session):
                 return await wait_for_result(handle, report)
         return await self.read_result(name)
 
-    @audited("read run")
+    @record_action("read run")
     async def read_state(self, run: str) -> RunState:
         """Return the state of a run as the run itself reports it."""
         return await read_state(self, check_run(run))
 
-    @audited("read trace")
+    @record_action("read trace")
     async def read_trace(self, run: str) -> Trace:
         """Return the trace of a run."""
         return await read_trace(self, check_run(run))
 
-    @audited("read result")
+    @record_action("read result")
     async def read_result(self, run: str) -> Result:
         """Return the result document of a finished run."""
         return await read_finished(self, check_run(run))
@@ -220,7 +220,7 @@ class Service(Session):
             raise InvalidRequest(f"run {run} has changed no files, so it has no patch")
         return result.patch
 
-    @audited("apply change")
+    @record_action("apply change")
     async def apply(self, run: str) -> tuple[Path, ...]:
         """Write the accepted changes of a finished run to where its files are, and return the changed paths.
 
@@ -246,7 +246,7 @@ class Service(Session):
         request = CorpusRequest(action="read", passages=chosen)
         return (await run_corpus_workflow(self, request)).passages if chosen else ()
 
-    @audited("read source")
+    @record_action("read source")
     async def read_source(
         self, run: str, number: int, part: SourceRange, *, with_picture: bool = False
     ) -> StoredPassage:
@@ -265,7 +265,7 @@ class Service(Session):
             raise InvalidRequest(f"source {number} is no longer stored, or has changed since the report was written")
         return passages[0]
 
-    @audited("steer run")
+    @record_action("steer run")
     async def steer(self, run: str, command: RunCommand) -> SteerReply:
         """Send a command to a run and return its effect."""
         if self._quota:
@@ -274,12 +274,12 @@ class Service(Session):
         self._progress.forget(run)
         return SteerReply(effect=effect)
 
-    @audited("ask question")
+    @record_action("ask question")
     async def ask(self, run: str, body: AskBody) -> StartReply:
         """Ask a follow-up question."""
         async with self._admit(body) as admitted:
             handle = await start_answer(self, check_run(run), admitted)
-            return self._note_start(handle.id)
+            return self._record_start(handle.id)
 
     async def read_conversation(self, run: str) -> RunConversation:
         """Return the conversation about a run."""
@@ -306,21 +306,21 @@ class Service(Session):
             await asyncio.sleep(POLL_SECONDS)
         yield conversation
 
-    @audited("fork run")
+    @record_action("fork run")
     async def fork(self, run: str, body: ForkBody) -> StartReply:
         """Start a new run from a cycle or an answer of a run."""
         async with self._admit(body) as admitted:
             handle, notes = await launch_fork(self, check_run(run), admitted)
-            return self._note_start(handle.id, notes)
+            return self._record_start(handle.id, notes)
 
-    @audited("repeat run")
+    @record_action("repeat run")
     async def repeat(self, run: str, body: RepeatBody) -> StartReply:
         """Ask the question of a run again in a new run, with changes."""
         async with self._admit(body) as admitted:
             handle, notes = await repeat_run(self, check_run(run), admitted)
-            return self._note_start(handle.id, notes)
+            return self._record_start(handle.id, notes)
 
-    @audited("label run")
+    @record_action("label run")
     async def label(self, run: str, label: RunLabel) -> RunLabel:
         """Store the title and the tags of a run, and return them."""
         return await label_run(self, check_run(run), label)
@@ -329,7 +329,7 @@ class Service(Session):
         """Return the title and the tags of a run."""
         return (await read_labels(self.settings)).get(check_run(run), RunLabel())
 
-    @audited("delete run")
+    @record_action("delete run")
     async def delete(self, run: str) -> DeletedRun:
         """Delete a finished run and the follow-up questions to it."""
         # Imported when needed: the database takes a second.
@@ -341,7 +341,7 @@ class Service(Session):
         """Compare the reports of two finished runs."""
         return compare_results(await self.read_result(runs.a), await self.read_result(runs.b))
 
-    @audited("search corpora")
+    @record_action("search corpora")
     async def search(self, body: SearchBody) -> PassageList:
         """Return the passages of corpora that match words."""
         return PassageList(passages=await search_passages(self, body))
@@ -353,7 +353,7 @@ class Service(Session):
         unread = tuple(name for name in list_uploads(self.settings) if name not in known)
         return CorpusList(corpora=reply.corpora, running=await self.list_ingestions(), unread=unread)
 
-    @audited("read corpus")
+    @record_action("read corpus")
     async def describe_corpus(self, corpus: str, chosen: DocumentFilter) -> CorpusDetails:
         """Return the state of a corpus with a page of its documents."""
         page = DocumentChoice(words=chosen.words, offset=(chosen.page - 1) * PAGE_ROWS, limit=PAGE_ROWS)
@@ -365,18 +365,18 @@ class Service(Session):
         folders = dict.fromkeys(path for corpus in corpora for path in opened.get(corpus, ()))
         return [str(path) for path in folders if path.is_dir() and not is_upload(self.settings, path)]
 
-    @audited("delete corpus")
+    @record_action("delete corpus")
     async def drop_corpus(self, corpus: str) -> DropReply:
         """Delete a corpus, with its uploaded documents."""
         return DropReply(corpus=corpus, notes=(await drop_corpus(self, check_corpus(corpus, is_existing=True))).notes)
 
-    @audited("read corpus again")
+    @record_action("read corpus again")
     async def read_again(self, corpus: str, *, include_secrets: bool = False) -> StartReply:
         """Start reading the files and folders of a corpus again."""
         request = plan_rereading(self.settings, corpus, include_secrets=include_secrets)
         return self._describe_start((await start_ingestion(self, request)).id)
 
-    @audited("watch corpus")
+    @record_action("watch corpus")
     async def watch_corpus(self, corpus: str, every: float | None) -> None:
         """Read the files and folders of a corpus again at an interval in seconds, or no more if there is none."""
         if every is None:
@@ -384,14 +384,14 @@ class Service(Session):
         else:
             await watch_corpus(self, plan_rereading(self.settings, corpus), check_interval(every))
 
-    @audited("upload documents")
+    @record_action("upload documents")
     async def upload(self, upload: Upload, corpus: str = "") -> UploadReply:
         """Add uploaded documents to a corpus and start reading them."""
         name = await asyncio.to_thread(upload.publish, corpus)
         reply = await self.read_again(name)
         return UploadReply(corpus=name, files=tuple(upload.files), left_out=tuple(upload.left_out), id=reply.id)
 
-    @audited("read document")
+    @record_action("read document")
     async def read_document(self, source: str, part: SourceRange) -> StoredPassage:
         """Return a part of a document, with the text around it.
 
@@ -417,7 +417,7 @@ class Service(Session):
                 running.append(RunningIngestion(corpus=name, progress=snapshot.ingest))
         return tuple(running)
 
-    @audited("ingest documents")
+    @record_action("ingest documents")
     async def ingest(self, body: IngestBody) -> StartReply:
         """Start reading documents into a corpus."""
         self._check_paths(body.paths)
@@ -425,7 +425,7 @@ class Service(Session):
         handle = await start_ingestion(self, request)
         return self._describe_start(handle.id)
 
-    @audited("read memories")
+    @record_action("read memories")
     async def list_memories(self, chosen: MemoryFilter) -> MemoriesReply:
         """Return the memories of a choice: those that match its words, or the latest ones."""
         if not chosen.words.strip():
@@ -433,12 +433,12 @@ class Service(Session):
         memories = tuple(scored.memory for scored in (await search_memories(self, chosen)).memories)
         return MemoriesReply(memories=memories, total=len(memories))
 
-    @audited("store memory")
+    @record_action("store memory")
     async def remember(self, body: RememberBody) -> Memory:
         """Store a memory."""
         return await write_memory(self, body)
 
-    @audited("forget memories")
+    @record_action("forget memories")
     async def forget(self, body: ForgetBody) -> ForgetReply:
         """Forget memories."""
         return await forget_memories(self, body)
@@ -449,7 +449,7 @@ class Service(Session):
         if self._quota is None:
             yield body
         else:
-            async with self._quota.admit(self, body) as admitted:
+            async with self._quota.open_start(self, body) as admitted:
                 yield admitted
 
     def _check_paths(self, paths: Sequence[PathName]) -> None:
@@ -458,10 +458,10 @@ class Service(Session):
         if self.place.is_shared:
             check_shared_paths(self.settings, paths)
 
-    def _note_start(self, workflow_id: str, notes: tuple[str, ...] = ()) -> StartReply:
+    def _record_start(self, workflow_id: str, notes: tuple[str, ...] = ()) -> StartReply:
         """Return the reply to an admitted start, and count it."""
         if self._quota:
-            self._quota.note_start(workflow_id)
+            self._quota.record_start(workflow_id)
         return self._describe_start(workflow_id, notes)
 
     def _describe_start(self, workflow_id: str, notes: tuple[str, ...] = ()) -> StartReply:

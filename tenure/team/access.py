@@ -42,16 +42,16 @@ class TeamPolicy(AccessPolicy):
         return super().check(request)
 
     def enter(self, request: Request) -> Response | None:
-        """Admit nobody by a link."""
+        """Return None: a link admits no person here."""
         return None
 
-    def carries_key(self, request: Request) -> bool:
+    def is_from_program(self, request: Request) -> bool:
         """Return whether a request carries the token of a person."""
         scheme, _, secret = get_header(request, "authorization").partition(" ")
         is_token = scheme.lower() == "bearer"
         return is_token and self._admit(request, self._credentials.find("token", secret.strip()))
 
-    def carries_cookie(self, request: Request) -> bool:
+    def is_from_browser(self, request: Request) -> bool:
         """Return whether a request belongs to a session, or a proxy names its person."""
         if self._settings.team_header and (name := self._read_header(request)):
             return self._admit(request, name)
@@ -59,7 +59,7 @@ class TeamPolicy(AccessPolicy):
         return self._admit(request, self._credentials.find("session", secret))
 
     def refuse(self, request: Request, reason: str = "Sign in first.") -> Response:
-        """Lead a browser to the sign-in, and tell a program what it lacks."""
+        """Return the way to the sign-in for a browser, and the missing token for a program."""
         if self._settings.team_issuer and request.method == "GET" and "text/html" in get_header(request, "accept"):
             return RedirectResponse(f"{SIGN_IN}?next={quote(get_target(request), safe='')}", HTTPStatus.SEE_OTHER)
         words = f"{reason} Programs send a token of {self.origin}/account as bearer token."
@@ -72,7 +72,7 @@ class TeamPolicy(AccessPolicy):
         return ""
 
     def find_person(self, name: str) -> Person | None:
-        """Return the person of a name, or None for somebody who has no account here."""
+        """Return the person of a name, or None if that person has no account here."""
         owner = self._settings.team_people.get(name)
         return (owner and Person(name, owner, name in self._settings.team_administrators)) or None
 

@@ -1,4 +1,4 @@
-"""Write who did what on the server of a team: one JSON object per line, without texts and secrets.
+"""Record the actions of people on the server of a team: one JSON object per line, without texts and secrets.
 
 The server binds the person and the face to the context of a request; the functions of a service add the action.
 """

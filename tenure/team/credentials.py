@@ -1,6 +1,6 @@
-"""Keep what identifies a person to the server of a team: sessions of browsers, tokens of programs, sign-ins under way.
+"""Store the credentials of people on the server of a team: sessions, tokens of programs, sign-ins under way.
 
-The file holds hashes of random secrets, so that nobody who reads it can use one.
+The file holds hashes of random secrets, so that a reader of the file can use none.
 """
 
 import os
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS credentials
 """
 
 
-class Token(NamedTuple):
+class ListedToken(NamedTuple):
     """A token of a person, as the account page lists it."""
 
     id: str
@@ -70,13 +70,13 @@ class Credentials:
         row = self._database.execute(query, (_hash(secret), kind, time.time())).fetchone()
         return str(row[0]) if row else None
 
-    def list_tokens(self, person: str) -> list[Token]:
+    def list_tokens(self, person: str) -> list[ListedToken]:
         """Return the valid tokens of a person, the one that expires last first."""
         query = (
             "SELECT hash, label, date(expires, 'unixepoch') FROM credentials "
             "WHERE kind = 'token' AND value = ? AND expires > ? ORDER BY expires DESC"
         )
-        return [Token(*row) for row in self._database.execute(query, (person, time.time()))]
+        return [ListedToken(*row) for row in self._database.execute(query, (person, time.time()))]
 
     def end_token(self, person: str, id: str) -> None:
         """Make a token of a person invalid."""

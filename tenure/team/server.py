@@ -72,7 +72,7 @@ class TeamApp:
             PERSON.reset(mark)
 
 
-def target_owner(server: ServerTarget, settings: Settings) -> ServerTarget:
+def build_owner_target(server: ServerTarget, settings: Settings) -> ServerTarget:
     """Return the server for the owner of the settings, without the links of the local stack, which open everything."""
     namespace = get_namespace(settings, load_profile())
     return replace(server, settings=settings, namespace=namespace, ui="", page="", is_shared=True)
@@ -93,7 +93,7 @@ async def serve_team(server: ServerTarget, settings: Settings, listener: socket.
                 if own.owner in settings.team_people.values():
                     own = own.model_copy(update={"temporal_port": server.settings.temporal_port})
                     quota = Quota(settings.team_max_runs, settings.team_max_cost_usd)
-                    service = Service(target_owner(server, own), audit=audit, quota=quota)
+                    service = Service(build_owner_target(server, own), audit=audit, quota=quota)
                     mcp = await opened.enter_async_context(open_endpoint(LazyHome(own, service)))
                     owners[own.owner] = OwnerApps(build_site(service, policy.origin), mcp)
             accounts = Starlette(routes=SignIn(settings, policy, credentials, audit).build_routes())

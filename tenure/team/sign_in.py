@@ -86,7 +86,7 @@ class SignIn:
         return response
 
     async def _complete(self, request: Request) -> Response:
-        """Let a person in whom the provider names; each state, and so each code, is good for one attempt."""
+        """Open a session for the person that the provider names; each state, and so each code, has one attempt."""
         cookie = f"{self._policy.cookie_name}-sign-in"
         state = self._credentials.end("sign-in", request.cookies.get(cookie, ""))
         if state is None:

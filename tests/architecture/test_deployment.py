@@ -141,7 +141,7 @@ def test_every_lasting_service_has_a_health_check(name: str) -> None:
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_ports_are_bound_to_the_loopback_interface(name: str) -> None:
-    """Nothing listens to the network by default, and only the proxy of a team, which has a login, can be told to."""
+    """Nothing listens to the network by default, and only the proxy of a team has a setting for it."""
     ports = SERVICES[name].get("ports", [])
     if name == "team-proxy":
         ports = [port.replace("${TEAM_ADDRESS:-127.0.0.1}", "127.0.0.1") for port in ports]

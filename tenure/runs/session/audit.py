@@ -1,4 +1,4 @@
-"""Tell the server of a team who did what: actions of a service with what they concerned, and their outcome."""
+"""Report the actions of a service with what they concerned, and their outcome, to the audit log of a team."""
 
 import functools
 import re
@@ -29,7 +29,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def audited(
+def record_action(
     action: str,
 ) -> Callable[[Callable[Concatenate[S, P], Awaitable[R]]], Callable[Concatenate[S, P], Awaitable[R]]]:
     """Record each call of a function of a service, under the name of the action, with its outcome.

@@ -41,7 +41,7 @@ class Quota:
     """Costs of ended executions of today, by their ids."""
 
     @asynccontextmanager
-    async def admit(self, session: Session, body: B) -> AsyncIterator[B]:
+    async def open_start(self, session: Session, body: B) -> AsyncIterator[B]:
         """Yield a request for a start in the `with` block, with no more money than is left of the day.
 
         Raises:
@@ -66,7 +66,7 @@ class Quota:
         if budget.max_cost_usd > left:
             raise QuotaReached(f"{left:.2f} USD of today are left for your runs: set a limit up to that")
 
-    def note_start(self, workflow_id: str) -> None:
+    def record_start(self, workflow_id: str) -> None:
         """Remember a workflow that was started in an admission."""
         self._unlisted.add(workflow_id)
 
@@ -101,7 +101,7 @@ class Quota:
             )
 
     async def _sum_costs(self, session: Session) -> float:
-        """Return the cost of what has begun today, as far as it has been billed."""
+        """Return the cost of what was started today, as far as it has been billed."""
         client, today = await session.connect(), datetime.now(UTC).strftime("%Y-%m-%dT00:00:00Z")
         query = f"WorkflowType IN ('{AGENT_WORKFLOW}', '{ASK_WORKFLOW}') AND StartTime >= '{today}'"
         costs: dict[str, float] = {}
@@ -122,7 +122,7 @@ class Quota:
 
 
 async def _read_cost(client: Client, found: WorkflowExecution) -> float:
-    """Return the cost of an ended execution; one that failed has no account of it and counts as nothing."""
+    """Return the cost of an ended execution; a failed execution has no account of it and counts as nothing."""
     kind = Result if found.workflow_type == AGENT_WORKFLOW else AskReply
     handle: WorkflowHandle[Any, Result | AskReply]
     handle = client.get_workflow_handle(found.id, run_id=found.run_id, result_type=kind)

@@ -74,7 +74,7 @@ class AccessPolicy:
         navigates = request.method == "GET" and get_header(request, "sec-fetch-mode") in ("", "navigate")
         if request.method == "GET" and (entered := self.enter(request)) is not None:
             return entered
-        has_key, has_cookie = self.carries_key(request), self.carries_cookie(request)
+        has_key, has_cookie = self.is_from_program(request), self.is_from_browser(request)
         if not (has_key or has_cookie):
             # Browsers withhold the cookie from a navigation that another site started; the page starts it again.
             if navigates and site in ("cross-site", "same-site"):
@@ -109,7 +109,7 @@ class AccessPolicy:
         tokens = [value for name, value in query if name == TOKEN]
         if not tokens:
             return None
-        is_known = self.carries_key(request) or self.carries_cookie(request)
+        is_known = self.is_from_program(request) or self.is_from_browser(request)
         if not is_known and not (len(tokens) == 1 and is_valid_token(self._key, tokens[0])):
             return self.refuse(request, "This link has expired or belongs to another home.")
         remaining = urlencode([(name, value) for name, value in query if name != TOKEN])
@@ -118,12 +118,12 @@ class AccessPolicy:
         page.headers["set-cookie"] = self.make_cookie()
         return page
 
-    def carries_key(self, request: Request) -> bool:
+    def is_from_program(self, request: Request) -> bool:
         """Return whether a request carries the home's key."""
         scheme, _, credential = get_header(request, "authorization").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(credential.strip().encode(), self._key.encode())
 
-    def carries_cookie(self, request: Request) -> bool:
+    def is_from_browser(self, request: Request) -> bool:
         """Return whether a request carries the cookie of this service."""
         # Not by the cookies of Starlette, which unquotes values and keeps one of each name.
         parts = (part for header in request.headers.getlist("cookie") for part in header.split(";"))

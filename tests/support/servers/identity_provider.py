@@ -1,4 +1,4 @@
-"""Provider of OpenID Connect on loopback: signs in whomever the form or the query names, with faults on request."""
+"""Provider of OpenID Connect on loopback: signs in the person that the query names, with faults on request."""
 
 import base64
 import hashlib
