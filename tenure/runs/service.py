@@ -154,6 +154,8 @@ class Service(Session):
                 self._check_paths(paths)
         async with self._admit(request) as admitted:
             planned = plan_run(admitted, self.settings)
+            if (task := planned.request.repository) and not is_server_url(task.source.path):
+                self._check_paths([task.source.path])  # the top folder may be above the one that was named
             handle, notes = await launch_run(self, planned, digest=digest)
             return self._record_start(handle.id, (*planned.notes, *notes))
 

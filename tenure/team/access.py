@@ -35,7 +35,7 @@ class TeamPolicy(AccessPolicy):
 
     def check(self, request: Request) -> Response | None:
         """Return None for a request that may proceed, with its person in the scope, or else the response to it."""
-        path = request.url.path
+        path: str = request.scope["path"]
         if request.method == "GET" and (path in _PUBLIC or path.startswith("/static/")):
             check_form(request)
             return self.check_host(request)
@@ -74,7 +74,7 @@ class TeamPolicy(AccessPolicy):
     def find_person(self, name: str) -> Person | None:
         """Return the person of a name, or None if that person has no account here."""
         owner = self._settings.team_people.get(name)
-        return (owner and Person(name, owner, name in self._settings.team_administrators)) or None
+        return Person(name, owner, name in self._settings.team_administrators) if owner else None
 
     def _admit(self, request: Request, name: str | None) -> bool:
         person = self.find_person(name) if name else None
