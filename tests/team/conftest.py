@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from tenure.runs.session.server_target import locate_server
 from tenure.settings import Settings
@@ -28,6 +29,7 @@ from tests.support.servers.identity_provider import (
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 TOKENS = {"ann": "a" * 64, "bob": "b" * 64}
+SECRETS = {owner: SecretStr(token) for owner, token in TOKENS.items()}
 
 
 @dataclass(frozen=True)
@@ -146,8 +148,8 @@ def team_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine
         temporal_port=port,
         ui_port=ui_port,
         site_port=0,
-        owners=TOKENS,
-        _env_file=None,  # type: ignore[arg-type]  # texts become secrets
+        owners=SECRETS,
+        _env_file=None,
     )
     line = CommandLine(settings)
     stub = [sys.executable, str(ROOT / "tests" / "cli" / "stub_worker.py")]

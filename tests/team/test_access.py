@@ -76,7 +76,7 @@ def test_settings_that_let_nobody_or_everybody_in_are_refused(
 
 def test_administrators_change_the_settings() -> None:
     """The user of a home may, a person of a team only as an administrator."""
-    allowed = {None: may_change_settings()}
+    allowed: dict[bool | None, bool] = {None: may_change_settings()}
     for is_administrator in (True, False):
         mark = PERSON.set(Person(ANN, "ann", is_administrator))
         allowed[is_administrator] = may_change_settings()
@@ -86,7 +86,7 @@ def test_administrators_change_the_settings() -> None:
 
 
 async def end_all(client: httpx.AsyncClient) -> bool:
-    """Cancel the runs of other tests; return whether there are none left."""
+    """Cancel the runs of other tests; return whether no run is left."""
     runs = (await client.get("/api/v1/runs", params={"status": "running"})).json()["runs"]
     for run in runs:
         await client.post(f"/api/v1/runs/{run['id']}/steer", json={"name": "cancel"})

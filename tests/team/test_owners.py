@@ -110,7 +110,7 @@ def list_routes() -> list[str]:
         f"{method} {path.replace(':path}', '}').replace(':int}', '}')}"
         for route in routes
         for path in [getattr(route, "path", "")]
-        for method in sorted(getattr(route, "methods", ()) - {"HEAD"})
+        for method in sorted(set(getattr(route, "methods", ())) - {"HEAD"})
     ]
 
 

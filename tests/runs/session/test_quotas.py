@@ -1,4 +1,4 @@
-"""Test the money of a day: what is left limits the next run, and nothing left refuses it."""
+"""Test the limit of a day: the next run gets the rest of the money, and after it none starts."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
