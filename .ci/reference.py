@@ -39,6 +39,7 @@ from tenure.settings.models import (
     RetrievalModelSettings,
     TranscriptionSettings,
 )
+from tenure.settings.team import TeamSettings
 from tenure.settings.web import FetchSettings, McpSettings, SearchSettings, WebSettings
 from tenure.settings.worker import NotifierSettings, SandboxSettings, WorkerSettings
 from tenure.sources.parsers.registry import list_formats
@@ -51,7 +52,8 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 SCHEMA: Final = ROOT / "docs" / "result.schema.json"
 
 GROUPS: Final[tuple[type[BaseModel], ...]] = (
-    *(HomeSettings, ConnectionSettings, StackSettings, CodecSettings, WorkerSettings, NotifierSettings),
+    *(HomeSettings, ConnectionSettings, StackSettings, CodecSettings, TeamSettings),
+    *(WorkerSettings, NotifierSettings),
     *(ModelServerSettings, ChatModelSettings, RetrievalModelSettings, TranscriptionSettings, LimitFields),
     SandboxSettings,
     *(KnowledgeSettings, MemorySettings, TableSettings, WebSettings, FetchSettings, SearchSettings, McpSettings),

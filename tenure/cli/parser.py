@@ -455,6 +455,9 @@ def _add_stack(program: _Group) -> None:
     serve = program.add("serve", "serve:serve", about, starts=True)
     _add_port(serve, "serve a further page on this port of 127.0.0.1")
     serve.add_argument("--open", dest="opens", action="store_true", help="open the page in the browser")
+    serve.add_argument(
+        "--team", action="store_true", help="serve page, API and MCP to people who sign in (settings of a team)"
+    )
     about = "offer runs to other programs over the Model Context Protocol, on standard input and output or over HTTP"
     mcp = program.add("mcp", "mcp:serve_mcp", about)
     mcp.add_argument("--http", action="store_true", help="serve over HTTP on this machine")

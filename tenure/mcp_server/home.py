@@ -18,11 +18,11 @@ McpContext = ServerRequestContext[Any, Any]
 
 
 class LazyHome:
-    """Home whose stack is started by the first request that needs it."""
+    """Home whose stack is started by the first request that needs it, unless its functions are given."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, service: Service | None = None) -> None:
         self.settings = settings
-        self._service: Service | None = None
+        self._service = service
         self._opening = asyncio.Lock()
 
     async def open(self) -> Service:

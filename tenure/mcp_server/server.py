@@ -153,10 +153,19 @@ async def serve_stdio(home: LazyHome) -> None:
 async def open_http_app(home: LazyHome, port: int) -> AsyncIterator[ASGIApp]:
     """Yield the application for Streamable HTTP, which the owner of the home may use.
 
-    Every request stands alone, so a client needs no session that would end with this process.
-
     Raises:
         OSError: the key of the home cannot be read.
+    """
+    policy = AccessPolicy(load_key(home.settings.home), port, hint=HINT)
+    async with open_endpoint(home) as endpoint:
+        yield AccessGate(endpoint, policy, HEADERS)
+
+
+@asynccontextmanager
+async def open_endpoint(home: LazyHome) -> AsyncIterator[ASGIApp]:
+    """Yield the application for Streamable HTTP without access control.
+
+    Every request stands alone, so a client needs no session that would end with this process.
     """
     server = build_server(home, has_connections=False)
     app = server.streamable_http_app(
@@ -166,6 +175,5 @@ async def open_http_app(home: LazyHome, port: int) -> AsyncIterator[ASGIApp]:
         # The gate compares host and origin of every request.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    policy = AccessPolicy(load_key(home.settings.home), port, hint=HINT)
     async with server.session_manager.run():
-        yield AccessGate(app, policy, HEADERS)
+        yield app

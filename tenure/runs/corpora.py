@@ -163,7 +163,7 @@ async def start_ingestion(session: Session, request: IngestRequest) -> WorkflowH
     Raises:
         TenureError: the corpus is being ingested.
     """
-    allow_reading(session.settings, [request])
+    allow_reading(session.place, [request])
     return await start_unique_workflow(
         session,
         INGEST_WORKFLOW,

@@ -5,6 +5,7 @@ TenureError              the run failed or the server refused
 │   ├── MissingRun       unknown run
 │   ├── MissingCorpus    unknown corpus
 │   └── UsedRunId        the id of a new run belongs to another one
+├── QuotaReached         the owner has used what the server of a team allows
 └── Unreachable          something required does not answer
 
 A face shows the text of an error as it is, in which a field has the name of the request (`kind: …`), or names the
@@ -75,6 +76,10 @@ class UsedRunId(InvalidRequest):
 
     def __init__(self, run_id: str) -> None:
         super().__init__(f"{run_id} is in use: see it with `{PROGRAM} report {run_id}`, or choose another", "id")
+
+
+class QuotaReached(TenureError):
+    """The owner has used what the server of a team allows."""
 
 
 class Unreachable(TenureError):

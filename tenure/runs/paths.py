@@ -6,6 +6,8 @@ from pathlib import Path
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.document_roots import (
     MANUAL,
+    DocumentRoots,
+    PathRefused,
     RootsError,
     add_document_roots,
     explain_closed_path,
@@ -17,7 +19,8 @@ from tenure.files.file_store import is_shared
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.options import PathName
 from tenure.runs.run_ids import check_corpus, make_corpus_name
-from tenure.runs.uploads import find_upload
+from tenure.runs.session.server_target import ServerTarget
+from tenure.runs.uploads import find_upload, is_upload
 from tenure.settings.home import HomeSettings
 
 
@@ -74,19 +77,38 @@ def find_manual() -> Path:
     return MANUAL
 
 
+def check_shared_paths(settings: HomeSettings, paths: Sequence[PathName]) -> None:
+    """Refuse paths outside the document roots of the settings, whether they exist or not.
+
+    Raises:
+        InvalidRequest: a path is outside of them.
+    """
+    roots = DocumentRoots(settings.document_roots, owner=settings.owner)
+    for path in paths:
+        try:
+            roots.resolve([str(Path(path))], "")
+        except PathRefused as error:
+            raise InvalidRequest(f"{str(path)!r} is not open on this server: upload the files instead") from error
+
+
 def allow_reading(
-    settings: HomeSettings, requests: Iterable[IngestRequest], runs: Iterable[str] = (), paths: Iterable[str] = ()
+    place: ServerTarget, requests: Iterable[IngestRequest], runs: Iterable[str] = (), paths: Iterable[str] = ()
 ) -> None:
     """Allow the worker of this home the paths of ingestions for their corpora, and other paths for runs.
+
+    Of a shared home only uploads become open: for the rest, the document roots of the worker decide.
 
     Raises:
         TenureError: the list of document roots cannot be written.
     """
+    settings = place.settings
     try:
         for request in requests:
             documents = [path for path in map(Path, request.paths) if path != MANUAL]
+            if place.is_shared:
+                documents = [path for path in documents if is_upload(settings, path)]
             add_document_roots(settings.home, [request.corpus], documents, settings.owner)
-        local_files = [Path(path) for path in paths if not is_shared(path)]
+        local_files = [Path(path) for path in paths if not (place.is_shared or is_shared(path))]
         add_document_roots(settings.home, map(make_run_scope, runs), local_files, settings.owner)
     except RootsError as error:
         raise TenureError(str(error)) from error

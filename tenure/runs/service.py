@@ -1,7 +1,8 @@
 """The operations on one home, which all faces share."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -69,11 +70,13 @@ from tenure.runs.messages import (
     SteerReply,
     UploadReply,
 )
-from tenure.runs.paths import list_opened_paths, plan_ingestion, require_absolute
+from tenure.runs.options import PathName
+from tenure.runs.paths import check_shared_paths, list_opened_paths, plan_ingestion, require_absolute
 from tenure.runs.programs.repository import is_server_url
 from tenure.runs.programs.write_back import check_accepted, write_files
 from tenure.runs.reading import read_finished, read_state, read_trace, render_content
 from tenure.runs.run_ids import check_corpus, check_run
+from tenure.runs.session.audit import AuditLog, record_action
 from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, Session, explain_refusals
 from tenure.runs.session.labels import label_run, read_labels
 from tenure.runs.session.monitor import (
@@ -83,6 +86,7 @@ from tenure.runs.session.monitor import (
     is_starting,
     read_snapshot,
 )
+from tenure.runs.session.quotas import B, Quota
 from tenure.runs.session.run_query import RunQuery
 from tenure.runs.session.run_records import RunRecord, find_run, open_run
 from tenure.runs.session.server_target import ServerTarget, ensure_server
@@ -123,11 +127,20 @@ async def open_service(settings: Settings) -> "Service":
 class Service(Session):
     """Functions behind the faces; without an open connection, one is opened at the first use."""
 
-    def __init__(self, server: ServerTarget, client: Client | None = None) -> None:
+    def __init__(
+        self,
+        server: ServerTarget,
+        client: Client | None = None,
+        *,
+        audit: AuditLog | None = None,
+        quota: Quota | None = None,
+    ) -> None:
         super().__init__(server, client)
+        self.audit, self._quota = audit, quota
         self._progress = build_progress_query()
         self._changes = RunQuery("change", ChangeSoFar)
 
+    @record_action("start run")
     async def start(self, request: StartRequest, *, digest: str = "") -> StartReply:
         """Start a run; by the `digest` of a client's call, its repetition is recognized.
 
@@ -138,10 +151,13 @@ class Service(Session):
         paths_by_field = {"docs": request.docs, "files": (*request.files, *request.tests), "repo": repositories}
         for field, paths in paths_by_field.items():
             with add_field(field):
-                require_absolute(paths)
-        planned = plan_run(request, self.settings)
-        handle, notes = await launch_run(self, planned, digest=digest)
-        return self._describe_start(handle.id, (*planned.notes, *notes))
+                self._check_paths(paths)
+        async with self._admit(request) as admitted:
+            planned = plan_run(admitted, self.settings)
+            if (task := planned.request.repository) and not is_server_url(task.source.path):
+                self._check_paths([task.source.path])  # the top folder may be above the one that was named
+            handle, notes = await launch_run(self, planned, digest=digest)
+            return self._record_start(handle.id, (*planned.notes, *notes))
 
     async def list_runs(self, chosen: RunFilter) -> RunList:
         """Return the latest runs of a choice."""
@@ -180,14 +196,17 @@ class Service(Session):
                 return await wait_for_result(handle, report)
         return await self.read_result(name)
 
+    @record_action("read run")
     async def read_state(self, run: str) -> RunState:
         """Return the state of a run as the run itself reports it."""
         return await read_state(self, check_run(run))
 
+    @record_action("read trace")
     async def read_trace(self, run: str) -> Trace:
         """Return the trace of a run."""
         return await read_trace(self, check_run(run))
 
+    @record_action("read result")
     async def read_result(self, run: str) -> Result:
         """Return the result document of a finished run."""
         return await read_finished(self, check_run(run))
@@ -203,6 +222,7 @@ class Service(Session):
             raise InvalidRequest(f"run {run} has changed no files, so it has no patch")
         return result.patch
 
+    @record_action("apply change")
     async def apply(self, run: str) -> tuple[Path, ...]:
         """Write the accepted changes of a finished run to where its files are, and return the changed paths.
 
@@ -210,6 +230,8 @@ class Service(Session):
             TenureError: its tests fail, or a file is not as the run has read it; none is changed.
         """
         result = await self.read_result(run)
+        if self.place.is_shared:
+            raise InvalidRequest("this server changes no files: save the patch or the files of the run instead")
         check_accepted(result)
         return await asyncio.to_thread(write_files, result)
 
@@ -226,6 +248,7 @@ class Service(Session):
         request = CorpusRequest(action="read", passages=chosen)
         return (await run_corpus_workflow(self, request)).passages if chosen else ()
 
+    @record_action("read source")
     async def read_source(
         self, run: str, number: int, part: SourceRange, *, with_picture: bool = False
     ) -> StoredPassage:
@@ -244,16 +267,21 @@ class Service(Session):
             raise InvalidRequest(f"source {number} is no longer stored, or has changed since the report was written")
         return passages[0]
 
+    @record_action("steer run")
     async def steer(self, run: str, command: RunCommand) -> SteerReply:
         """Send a command to a run and return its effect."""
+        if self._quota:
+            await self._quota.check_budget(self, command.budget)
         effect = await send_command(self, check_run(run), command)
         self._progress.forget(run)
         return SteerReply(effect=effect)
 
+    @record_action("ask question")
     async def ask(self, run: str, body: AskBody) -> StartReply:
         """Ask a follow-up question."""
-        handle = await start_answer(self, check_run(run), body)
-        return self._describe_start(handle.id)
+        async with self._admit(body) as admitted:
+            handle = await start_answer(self, check_run(run), admitted)
+            return self._record_start(handle.id)
 
     async def read_conversation(self, run: str) -> RunConversation:
         """Return the conversation about a run."""
@@ -280,16 +308,21 @@ class Service(Session):
             await asyncio.sleep(POLL_SECONDS)
         yield conversation
 
+    @record_action("fork run")
     async def fork(self, run: str, body: ForkBody) -> StartReply:
         """Start a new run from a cycle or an answer of a run."""
-        handle, notes = await launch_fork(self, check_run(run), body)
-        return self._describe_start(handle.id, notes)
+        async with self._admit(body) as admitted:
+            handle, notes = await launch_fork(self, check_run(run), admitted)
+            return self._record_start(handle.id, notes)
 
+    @record_action("repeat run")
     async def repeat(self, run: str, body: RepeatBody) -> StartReply:
         """Ask the question of a run again in a new run, with changes."""
-        handle, notes = await repeat_run(self, check_run(run), body)
-        return self._describe_start(handle.id, notes)
+        async with self._admit(body) as admitted:
+            handle, notes = await repeat_run(self, check_run(run), admitted)
+            return self._record_start(handle.id, notes)
 
+    @record_action("label run")
     async def label(self, run: str, label: RunLabel) -> RunLabel:
         """Store the title or the tags of a run, and return both."""
         given = {name: getattr(label, name) for name in label.model_fields_set}
@@ -300,6 +333,7 @@ class Service(Session):
         """Return the title and the tags of a run."""
         return (await read_labels(self.settings)).get(check_run(run), RunLabel())
 
+    @record_action("delete run")
     async def delete(self, run: str) -> DeletedRun:
         """Delete a finished run and the follow-up questions to it."""
         # Imported when needed: the database takes a second.
@@ -311,6 +345,7 @@ class Service(Session):
         """Compare the reports of two finished runs."""
         return compare_results(await self.read_result(runs.a), await self.read_result(runs.b))
 
+    @record_action("search corpora")
     async def search(self, body: SearchBody) -> PassageList:
         """Return the passages of corpora that match words."""
         return PassageList(passages=await search_passages(self, body))
@@ -322,6 +357,7 @@ class Service(Session):
         unread = tuple(name for name in list_uploads(self.settings) if name not in known)
         return CorpusList(corpora=reply.corpora, running=await self.list_ingestions(), unread=unread)
 
+    @record_action("read corpus")
     async def describe_corpus(self, corpus: str, chosen: DocumentFilter) -> CorpusDetails:
         """Return the state of a corpus with a page of its documents."""
         page = DocumentChoice(words=chosen.words, offset=(chosen.page - 1) * PAGE_ROWS, limit=PAGE_ROWS)
@@ -333,15 +369,18 @@ class Service(Session):
         folders = dict.fromkeys(path for corpus in corpora for path in opened.get(corpus, ()))
         return [str(path) for path in folders if path.is_dir() and not is_upload(self.settings, path)]
 
+    @record_action("delete corpus")
     async def drop_corpus(self, corpus: str) -> DropReply:
         """Delete a corpus, with its uploaded documents."""
         return DropReply(corpus=corpus, notes=(await drop_corpus(self, check_corpus(corpus, is_existing=True))).notes)
 
+    @record_action("read corpus again")
     async def read_again(self, corpus: str, *, include_secrets: bool = False) -> StartReply:
         """Start reading the files and folders of a corpus again."""
         request = plan_rereading(self.settings, corpus, include_secrets=include_secrets)
         return self._describe_start((await start_ingestion(self, request)).id)
 
+    @record_action("watch corpus")
     async def watch_corpus(self, corpus: str, every: float | None) -> None:
         """Read the files and folders of a corpus again at an interval in seconds, or no more if there is none."""
         if every is None:
@@ -349,12 +388,14 @@ class Service(Session):
         else:
             await watch_corpus(self, plan_rereading(self.settings, corpus), check_interval(every))
 
+    @record_action("upload documents")
     async def upload(self, upload: Upload, corpus: str = "") -> UploadReply:
         """Add uploaded documents to a corpus and start reading them."""
         name = await asyncio.to_thread(upload.publish, corpus)
         reply = await self.read_again(name)
         return UploadReply(corpus=name, files=tuple(upload.files), left_out=tuple(upload.left_out), id=reply.id)
 
+    @record_action("read document")
     async def read_document(self, source: str, part: SourceRange) -> StoredPassage:
         """Return a part of a document, with the text around it.
 
@@ -380,13 +421,15 @@ class Service(Session):
                 running.append(RunningIngestion(corpus=name, progress=snapshot.ingest))
         return tuple(running)
 
+    @record_action("ingest documents")
     async def ingest(self, body: IngestBody) -> StartReply:
         """Start reading documents into a corpus."""
-        require_absolute(body.paths)
+        self._check_paths(body.paths)
         request = plan_ingestion(body.paths, body.corpus, include_secrets=body.include_secrets)
         handle = await start_ingestion(self, request)
         return self._describe_start(handle.id)
 
+    @record_action("read memories")
     async def list_memories(self, chosen: MemoryFilter) -> MemoriesReply:
         """Return the memories of a choice: those that match its words, or the latest ones."""
         if not chosen.words.strip():
@@ -394,13 +437,36 @@ class Service(Session):
         memories = tuple(scored.memory for scored in (await search_memories(self, chosen)).memories)
         return MemoriesReply(memories=memories, total=len(memories))
 
+    @record_action("store memory")
     async def remember(self, body: RememberBody) -> Memory:
         """Store a memory."""
         return await write_memory(self, body)
 
+    @record_action("forget memories")
     async def forget(self, body: ForgetBody) -> ForgetReply:
         """Forget memories."""
         return await forget_memories(self, body)
+
+    @asynccontextmanager
+    async def _admit(self, body: B) -> AsyncIterator[B]:
+        """Yield a request for a start within the quota of the owner, if there is one."""
+        if self._quota is None:
+            yield body
+        else:
+            async with self._quota.open_start(self, body) as admitted:
+                yield admitted
+
+    def _check_paths(self, paths: Sequence[PathName]) -> None:
+        """Refuse relative paths, and for a shared home those outside its document roots."""
+        require_absolute(paths)
+        if self.place.is_shared:
+            check_shared_paths(self.settings, paths)
+
+    def _record_start(self, workflow_id: str, notes: tuple[str, ...] = ()) -> StartReply:
+        """Return the reply to an admitted start, and count it."""
+        if self._quota:
+            self._quota.record_start(workflow_id)
+        return self._describe_start(workflow_id, notes)
 
     def _describe_start(self, workflow_id: str, notes: tuple[str, ...] = ()) -> StartReply:
         return StartReply(id=workflow_id, url=self.place.build_run_url(workflow_id), notes=notes)

@@ -272,7 +272,7 @@ async def prepare_run(session: Session, planned: PlannedRun, readers: Sequence[s
         request = request.model_copy(update={"repository": repository})
         if not repository.source.packed and not is_server_url(repository.source.path):
             given.append(repository.source.path)
-    allow_reading(session.settings, request.ingest, readers or (planned.id,), given)
+    allow_reading(session.place, request.ingest, readers or (planned.id,), given)
     await register_search_attributes(session)
     await _check_corpora(session, request)
     return replace(planned, request=request)

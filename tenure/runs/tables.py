@@ -29,7 +29,7 @@ async def query_tables(session: Session, request: SqlRequest) -> QueryReply:
     Raises:
         TenureError: the query failed.
     """
-    allow_reading(session.settings, request.ingest)
+    allow_reading(session.place, request.ingest)
     reply = await run_workflow(session, SQL_WORKFLOW, request, QueryReply, action="sql", summary=request.sql)
     if reply.problem:
         raise TenureError(reply.problem)

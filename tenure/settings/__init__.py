@@ -35,6 +35,7 @@ from tenure.settings.models import (
     RoleSettings,
     TranscriptionSettings,
 )
+from tenure.settings.team import TeamSettings
 from tenure.settings.web import McpServer, SearchSettings, WebSettings
 from tenure.settings.worker import NotifierSettings, SandboxSettings, WorkerSettings
 
@@ -152,7 +153,14 @@ class ClientSettings(
 
 
 class Settings(
-    BaseSettings, ClientSettings, CodecSettings, WorkerSettings, SandboxSettings, KnowledgeSettings, SearchSettings
+    BaseSettings,
+    ClientSettings,
+    CodecSettings,
+    TeamSettings,
+    WorkerSettings,
+    SandboxSettings,
+    KnowledgeSettings,
+    SearchSettings,
 ):
     """All settings, for what starts the rooms of a process: a client, a worker or the local stack."""
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from tenure.contracts.choices import ListedStatus, ReportFormat
 from tenure.contracts.result.result import Result
-from tenure.runs.errors import InvalidRequest, MissingCorpus, MissingRun, TenureError, Unreachable
+from tenure.runs.errors import InvalidRequest, MissingCorpus, MissingRun, QuotaReached, TenureError, Unreachable
 from tenure.runs.messages import ErrorReply, ReportQuery, RunDetails, UploadReply, validate_request
 from tenure.runs.run_ids import slugify
 from tenure.runs.service import Service
@@ -288,4 +288,6 @@ def get_status(error: TenureError) -> HTTPStatus:
         return HTTPStatus.NOT_FOUND
     if isinstance(error, InvalidRequest):
         return HTTPStatus.UNPROCESSABLE_ENTITY
+    if isinstance(error, QuotaReached):
+        return HTTPStatus.TOO_MANY_REQUESTS
     return HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, Unreachable) else HTTPStatus.CONFLICT

@@ -53,16 +53,15 @@ from tenure.site.forms import (
     store_upload,
 )
 from tenure.site.rendering import (
-    STATIC,
     FormValues,
     can_configure,
     describe_form,
     get_fault_status,
     get_run_path,
-    read_static,
     redirect,
     render,
     render_error,
+    send_static,
 )
 
 TEMPLATES: Final = (
@@ -86,8 +85,6 @@ FORMATS = (
 LISTED_RUNS = 50
 """Runs that the list shows at first, and more at each request for more."""
 
-_YEAR = 365 * 24 * 3600
-
 _UPLOADS = {("/runs", "POST"), ("/corpora", "POST")}
 """Requests that may bring files."""
 
@@ -110,7 +107,7 @@ def build_routes(service: Service) -> list[Route]:
 
     return [
         route("/", _show_start),
-        route("/static/{name}", _send_static),
+        Route("/static/{name}", send_static),
         route("/favicon.ico", _send_no_icon),
         route("/runs", _start_run, "POST"),
         route("/runs/{run:path}/live", partial(_show_run, template="live.html.jinja")),
@@ -195,15 +192,6 @@ async def _show_choices(service: Service, request: Request) -> Response:
     except TenureError as error:
         problem = str(error)
     return render("choices.html.jinja", corpora=corpora, chosen=chosen, folders=folders, problem=problem)
-
-
-async def _send_static(service: Service, request: Request) -> Response:
-    name = request.path_params["name"]
-    if name not in STATIC:
-        return render_error("not found", HTTPStatus.NOT_FOUND)
-    content, media = read_static(name)
-    headers = {"cache-control": f"private, max-age={_YEAR}, immutable"}
-    return Response(content, media_type=media, headers=headers)
 
 
 async def _send_no_icon(service: Service, request: Request) -> Response:

@@ -25,6 +25,7 @@ from tenure.runs.session.progress_lines import describe_ingestion
 from tenure.runs.uploads import MAX_FILE_BYTES, MAX_UPLOAD_BYTES, MAX_UPLOAD_FILES
 from tenure.site.api import get_status, make_file_name
 from tenure.site.forms import Form
+from tenure.site.person import PERSON
 
 FOLDER = Path(__file__).parent
 STATIC = {
@@ -42,12 +43,15 @@ _PATHS = {
     "batches.html.jinja": "/batches",
     "batch.html.jinja": "/batches",
     **{"memories.html.jinja": "/memories", "diff.html.jinja": "/diff", "run.html.jinja": ""},
+    "account.html.jinja": "/account",
     **{"report_page.html.jinja": "/report", "fork.html.jinja": "/fork"},
 }
 """Path of the page of a template, for those of a run below its own; the tabs mark it."""
 
 can_configure: ContextVar[bool] = ContextVar("can_configure", default=False)
 """Whether the visitor of the present request may change the settings, which the pages then link to."""
+
+_YEAR: Final = 365 * 24 * 3600
 
 _SHOWN_FIELDS: Final = frozenset(
     "question model files corpus corpora docs urls paths effort length language mode max_cost_usd max_tokens "
@@ -59,6 +63,16 @@ _SHOWN_FIELDS: Final = frozenset(
 def render_error(words: str, status: HTTPStatus) -> Response:
     """Return the page of an error."""
     return render("error.html.jinja", status, words=words, phrase=status.phrase)
+
+
+async def send_static(request: Request) -> Response:
+    """Return a file that pages load, by its name in the path."""
+    name = request.path_params["name"]
+    if name not in STATIC:
+        return render_error("not found", HTTPStatus.NOT_FOUND)
+    content, media = read_static(name)
+    headers = {"cache-control": f"private, max-age={_YEAR}, immutable"}
+    return Response(content, media_type=media, headers=headers)
 
 
 def redirect(path: str) -> Response:
@@ -78,7 +92,7 @@ def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
     environment.globals |= {"asset": _build_asset_path, "run_path": get_run_path, "corpus_path": get_corpus_path}
     environment.globals["can_configure"] = can_configure.get
-    environment.globals |= {"file_name": make_file_name, "batch_path": get_batch_path}
+    environment.globals |= {"get_person": PERSON.get, "file_name": make_file_name, "batch_path": get_batch_path}
     environment.filters |= {"answer": compose_answer, "draft": convert_markdown, "ingestion": describe_ingestion}
     environment.filters |= {"count": format_count, "title": _get_title}
     environment.filters |= {"duration": format_duration, "line": truncate_line, "memory_note": describe_status}

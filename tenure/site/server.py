@@ -59,10 +59,14 @@ def build_app(server: ServerTarget, port: int) -> AccessGate:
         OSError: the key of the home cannot be read.
     """
     policy = AccessPolicy(load_key(server.settings.home), port, hint=_HINT)
-    service = Service(server)
+    return AccessGate(build_site(Service(server), policy.origin), policy, HEADERS)
+
+
+def build_site(service: Service, origin: str) -> Starlette:
+    """Return the page and the API of one owner, without access control."""
 
     async def describe_api(request: Request) -> Response:
-        return JSONResponse(build_description(policy.origin))
+        return JSONResponse(build_description(origin))
 
     app = Starlette(
         routes=[
@@ -75,7 +79,7 @@ def build_app(server: ServerTarget, port: int) -> AccessGate:
         max_body_size=MAX_BODY_BYTES,
     )
     app.state.settings = SettingsState()
-    return AccessGate(app, policy, HEADERS)
+    return app
 
 
 def make_link(server: ServerTarget, port: int) -> str:

@@ -141,8 +141,29 @@ def test_every_lasting_service_has_a_health_check(name: str) -> None:
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_ports_are_bound_to_the_loopback_interface(name: str) -> None:
-    """Nothing without a login listens to the network."""
-    assert all(port.startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
+    """Nothing listens to the network by default, and only the proxy of a team has a setting for it."""
+    ports = SERVICES[name].get("ports", [])
+    if name == "team-proxy":
+        ports = [port.replace("${TEAM_ADDRESS:-127.0.0.1}", "127.0.0.1") for port in ports]
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_a_team_is_served_behind_tls_by_processes_without_privileges() -> None:
+    """The proxy reaches nothing but the server, which has no port, no key of a model and no capability."""
+    server, proxy = SERVICES["team"], SERVICES["team-proxy"]
+    configuration = (ROOT / "deploy" / "team-proxy.conf").read_text(encoding="utf-8")
+
+    assert "ports" not in server
+    assert "deploy/worker.env" not in [file["path"] for file in server["env_file"]]
+    assert "knowledge:/var/lib/tenure" in server["volumes"]
+    assert proxy["networks"] == ["team"]
+    for service in (server, proxy):
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+        assert "@sha256:" in service["image"] or service["pull_policy"] == "never"
+    assert f"proxy_pass http://team:{server['environment']['TENURE_SITE_PORT']};" in configuration
+    assert proxy["ports"][0].endswith(":8443") and "listen 8443 ssl;" in configuration
+    example = (ROOT / "deploy" / "team.env.example").read_text(encoding="utf-8")
+    assert set(re.findall(r"^#?(TENURE_[A-Z_]+)=", example, re.MULTILINE)) <= setting_names()
 
 
 @pytest.mark.parametrize("name", ["temporal", "ui", "postgres"])
@@ -193,7 +214,7 @@ def test_all_services_agree_on_the_namespace() -> None:
     ]
 
     assert set(named) == {"${TEMPORAL_NAMESPACE:-default}"}
-    assert len(named) == len(WORKERS) + len(draining) + 2
+    assert len(named) == len(WORKERS) + len(draining) + 3  # the registration, the web UI and the server of a team
 
 
 def test_programs_have_nothing_of_the_stack_around_them() -> None:
@@ -319,7 +340,7 @@ def test_secrets_are_not_in_the_repository() -> None:
     examples = [path.read_text(encoding="utf-8") for path in (ROOT / "deploy").glob("*.env.example")]
 
     assert {".env", "deploy/*.env"} <= set(ignored)
-    assert len(examples) == 3
+    assert len(examples) == 4
     assert not any(re.search(r"(PASSWORD|KEY|SECRET)=\S", text) for text in examples)
     assert {"POSTGRES_PASSWORD:?", "SEARXNG_SECRET:?"} <= set(re.findall(r"\w+:\?", COMPOSE_TEXT))
 

@@ -49,7 +49,7 @@ from workflows.runtime import task_queues
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFESTS = ROOT / "deploy" / "kubernetes"
-OVERLAYS = ("base", "overlays/fleet", "overlays/temporal")
+OVERLAYS = ("base", "overlays/fleet", "overlays/temporal", "overlays/team")
 SUFFIX = "-" + __version__.replace(".", "-")
 """End of the names of this version's Deployments."""
 KUBERNETES_VERSION = "1.34"
@@ -153,6 +153,9 @@ def build(folder: Path) -> list[dict[str, Any]]:
         data = {name: (folder / name).read_text(encoding="utf-8") for name in wanted["files"]}
         found.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
     for patch in plan.get("patches", ()):
+        if "target" in patch:
+            replace_values(found, patch["target"], yaml.safe_load((folder / patch["path"]).read_text(encoding="utf-8")))
+            continue
         for change in load_documents(folder / patch["path"]):
             (at,) = [at for at, resource in enumerate(found) if describe(resource) == describe(change)]
             found[at] = merge(found[at], change)
@@ -160,6 +163,21 @@ def build(folder: Path) -> list[dict[str, Any]]:
         assert set(plan) >= VERSION_FIELDS
         found = [set_version(resource, plan) for resource in found]
     return found
+
+
+def replace_values(found: list[dict[str, Any]], target: dict[str, str], operations: list[dict[str, Any]]) -> None:
+    """Apply operations of a JSON patch that replace values to the resources that a target names."""
+    chosen = [one for one in found if one["kind"] == target["kind"]]
+    chosen = [one for one in chosen if re.fullmatch(target["name"], one["metadata"]["name"])]
+    assert chosen
+    for resource in chosen:
+        for operation in operations:
+            assert operation["op"] == "replace"
+            *parents, last = [int(part) if part.isdecimal() else part for part in operation["path"].split("/")[1:]]
+            value: Any = resource
+            for part in parents:
+                value = value[part]
+            value[last] = operation["value"]
 
 
 def set_version(resource: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
@@ -234,6 +252,27 @@ def test_a_misspelt_field_is_noticed() -> None:
     scaled = rendered(kind="ScaledObject")[0]
     scaled["spec"]["triggers"][0]["metadata"]["queueName"] = "tenure"
     assert list(Draft202012Validator(SCALED_OBJECT).iter_errors(scaled))
+
+
+def test_the_server_of_a_team_shares_its_home_and_listens_behind_tls() -> None:
+    """Uploads lie where those who read them look, and nothing but the Ingress reaches the server."""
+    deployments = {one["metadata"]["name"]: one["spec"] for one in rendered("overlays/team", "Deployment")}
+    homes = {
+        name: next(one for one in spec["template"]["spec"].get("volumes", ()) if one["name"] == "home")
+        for name, spec in deployments.items()
+        if name in ("team", f"worker{SUFFIX}", f"embed-worker{SUFFIX}")
+    }
+    (ingress,) = rendered("overlays/team", "Ingress")
+    (config,) = [one["data"] for one in rendered("overlays/team", "ConfigMap") if one["metadata"]["name"] == "team"]
+    (policy,) = [one for one in rendered("overlays/team", "NetworkPolicy") if one["metadata"]["name"] == "team"]
+    host = ingress["spec"]["rules"][0]["host"]
+
+    assert {str(home) for home in homes.values()} == {str(homes["team"])}
+    assert (deployments["team"]["replicas"], deployments["team"]["strategy"]["type"]) == (1, "Recreate")
+    assert ingress["spec"]["tls"][0]["hosts"] == [host]
+    assert config["TENURE_TEAM_URL"] == f"https://{host}"
+    assert [[*rule] for rule in policy["spec"]["ingress"]] == [["from", "ports"]]
+    assert config.keys() <= setting_names()
 
 
 @slow

@@ -47,6 +47,7 @@ APPLICATION = {
         "tenure.site",
         "tenure.python_api",
         "tenure.mcp_server",
+        "tenure.team",
         "tenure.temporal",
     ),
     "tenure.__main__",
@@ -110,7 +111,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("tenure.local_models", "tenure.repositories"),
     },
     "tenure.cli": {
-        *("tenure.runs", "tenure.site", "tenure.mcp_server"),
+        *("tenure.runs", "tenure.site", "tenure.mcp_server", "tenure.team"),
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         *("tenure.extensions", "tenure.files", "tenure.algorithms", "tenure.document_roots", "tenure.ownership"),
         *("tenure.installation", "tenure.local_models", "tenure.logs"),
@@ -127,13 +128,18 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("tenure.runs", "tenure.contracts", "tenure.settings", "tenure.temporal", "tenure.report", "tenure.site"),
         "tenure.installation",
     },
+    # Page, API and MCP of several owners, behind a sign-in.
+    "tenure.team": {
+        *("tenure.runs", "tenure.settings", "tenure.temporal", "tenure.site", "tenure.mcp_server"),
+        "tenure.private_files",
+    },
 }
 """Packages that each layer may import besides itself."""
 
 TAKE_ALL_SETTINGS = (
     *("worker", "tenure.cli", "tenure.mcp_server.home", "tenure.runs.service", "tenure.runs.session.server_target"),
     *("tenure.runs.configuration", "tenure.site.settings_pages"),
-    "tenure.temporal.stack",
+    *("tenure.temporal.stack", "tenure.team.server"),
 )
 """Modules that start a process or all rooms of one; the others take the group that they read."""
 

@@ -97,8 +97,8 @@ UNBUILT_TYPES: Final = {
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack os.stat_result pyarrow. tenure.knowledge.
         tenure.models.multilingual.USE tenure.sources.tables.sql_engine. typing.IO""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
-        rich. starlette. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
-        tenure.sources.search.api_provider.""".split(),
+        asyncio.locks. rich. socket.socket starlette. temporalio. tenure.cli. tenure.files.file_store.
+        tenure.models.openai. tenure.runs. tenure.sources.search.api_provider. tenure.team.""".split(),
     "numbers, or the declaration of a role": """tenure.roles.base. tenure.roles.registry.""".split(),
 }
 """Types of parameters whose values are not built, or the beginnings of their names, by the reason.

@@ -222,7 +222,7 @@ STEPS: Final = (START, *CORPORA, *RUN, *MEMORY, *STEERING, *OTHERS)
 
 ELSEWHERE: Final = {
     "contributing.md": "development and benchmarks: their own tests",
-    "deployment.md": "Docker, Kubernetes and PostgreSQL: tests/system/test_fleet.py, tests/temporal/test_deployment.py",
+    "deployment.md": "Docker, Kubernetes, PostgreSQL, teams: tests/system/test_fleet.py, tests/temporal, tests/team",
     "models.md": "settings of model servers: tests/models",
     "repository-tutorial.md": "tests/test_tutorial.py",
     "runbook.md": "tests/system/test_runbook.py",

@@ -40,14 +40,20 @@ class Paint:
 
 
 @asynccontextmanager
-async def open_browser(width: int = 1200, scheme: Literal["light", "dark"] = "light") -> AsyncIterator[BrowserContext]:
+async def open_browser(
+    width: int = 1200, scheme: Literal["light", "dark"] = "light", *, checks_certificates: bool = True
+) -> AsyncIterator[BrowserContext]:
     """Yield a context of a headless Chromium with a window of a width and a colour scheme."""
     as_root = ("--no-sandbox",) if os.geteuid() == 0 else ()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=CHROMIUM, args=[*SWITCHES, *as_root], timeout=90_000, handle_sigint=False
         )
-        yield await browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+        yield await browser.new_context(
+            viewport={"width": width, "height": 844},
+            color_scheme=scheme,
+            ignore_https_errors=not checks_certificates,
+        )
         await browser.close()
 
 

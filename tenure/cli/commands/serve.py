@@ -9,6 +9,7 @@ from tenure.cli.command import CommandHome
 from tenure.cli.delivery import open_in_browser
 from tenure.cli.output import Output
 from tenure.cli.terminal import print_note, write_file
+from tenure.runs.errors import InvalidRequest
 from tenure.runs.session.server_target import ServerTarget
 from tenure.settings import Settings
 from tenure.site.server import make_link, open_listener
@@ -20,9 +21,15 @@ OPEN_FILE: Final = "open.html"
 """File in the home that leads the browser of `serve --open` to the page."""
 
 
-def serve(home: CommandHome, port: int | None, opens: bool, output: Output) -> None:
-    """Run the command: to the end of a page of its own, or until the link of the stack's page is printed."""
+def serve(home: CommandHome, port: int | None, opens: bool, team: bool, output: Output) -> None:
+    """Run the command: to the end of a server of its own, or until the link of the stack's page is printed."""
+    if team and not home.settings.team_url:
+        raise InvalidRequest("set TENURE_TEAM_URL and the other settings of the server of a team", "--team")
     service = home.open()
+    if team:
+        settings = home.settings.model_copy(update={"site_port": port} if port else {})
+        asyncio.run(_serve_team(service.place, settings, output))
+        return
     server, settings = service.place, home.settings
     running_port = local.get_status(settings).site_port if port is None else 0
     if running_port:
@@ -55,6 +62,18 @@ async def _serve(server: ServerTarget, port: int, opens: bool, output: Output) -
             _announce(link, port, "valid for a day; Ctrl-C ends", output)
             if opens:
                 await asyncio.to_thread(open_link, link, server.settings.home)
+            await wait_for_stop_signal()
+
+
+async def _serve_team(server: ServerTarget, settings: Settings, output: Output) -> None:
+    # Only now: the library for sign-ins is needed by no other command.
+    from tenure.team.server import open_team_listener, serve_team
+
+    with open_team_listener(settings) as listener:
+        async with serve_team(server, settings, listener):
+            address = f"{settings.team_host}:{settings.site_port}"
+            values = {"url": settings.team_url, "port": settings.site_port}
+            output.print_note(values, f"{settings.team_url} is served to the proxy at {address}; Ctrl-C ends")
             await wait_for_stop_signal()
 
 

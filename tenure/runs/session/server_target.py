@@ -52,6 +52,9 @@ class ServerTarget:
     """Messages of the start."""
     started: bool = False
     """Whether anything was started."""
+    is_shared: bool = False
+    """Whether its requests are those of people on other machines, who name only paths in the document roots of the
+    settings and change no files here."""
 
     def build_run_url(self, run_id: str) -> str:
         """Return the URL of the run's page in the web UI, empty if unknown."""

@@ -67,24 +67,24 @@ class AccessPolicy:
         Raises:
             HTTPException: the request is refused.
         """
-        _check_form(request)
-        if (moved := self._check_host(request)) is not None:
+        check_form(request)
+        if (moved := self.check_host(request)) is not None:
             return moved
-        site = _get_header(request, "sec-fetch-site")
-        navigates = request.method == "GET" and _get_header(request, "sec-fetch-mode") in ("", "navigate")
-        if request.method == "GET" and (entered := self._enter(request)) is not None:
+        site = get_header(request, "sec-fetch-site")
+        navigates = request.method == "GET" and get_header(request, "sec-fetch-mode") in ("", "navigate")
+        if request.method == "GET" and (entered := self.enter(request)) is not None:
             return entered
-        has_key, has_cookie = self._carries_key(request), self._carries_cookie(request)
+        has_key, has_cookie = self.is_from_program(request), self.is_from_browser(request)
         if not (has_key or has_cookie):
             # Browsers withhold the cookie from a navigation that another site started; the page starts it again.
             if navigates and site in ("cross-site", "same-site"):
-                return _make_page(HTTPStatus.OK, "Opening the web UI …", refresh=_get_target(request))
-            return self._refuse()
+                return make_page(HTTPStatus.OK, "Opening the web UI …", refresh=get_target(request))
+            return self.refuse(request)
         self._check_origin(request, site, navigates=navigates, has_key=has_key)
         return None
 
     def make_cookie(self) -> str:
-        """Return the value of the header that sets the cookie."""
+        """Return the value of the header that sets the cookie; empty if visits do not renew it."""
         secure = "" if self._is_local else "; Secure"
         return f"{self.cookie_name}={self._cookie}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict{secure}"
 
@@ -93,37 +93,37 @@ class AccessPolicy:
         parts = (part.strip() for part in header.split(";"))
         return "; ".join(part for part in parts if part and part.partition("=")[0] != self.cookie_name)
 
-    def _check_host(self, request: Request) -> Response | None:
+    def check_host(self, request: Request) -> Response | None:
         """Redirect from `localhost` to the address; refuse every other name."""
-        host = _get_header(request, "host").lower()
+        host = get_header(request, "host").lower()
         if host == urlsplit(self.origin).netloc:
             return None
         if self._is_local and host == f"localhost:{self._port}" and request.method in _READING:
-            return RedirectResponse(self.origin + _get_target(request))
+            return RedirectResponse(self.origin + get_target(request))
         raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, f"this service answers only at {self.origin}")
 
-    def _enter(self, request: Request) -> Response | None:
+    def enter(self, request: Request) -> Response | None:
         """Answer a request with a token: set the cookie, and lead to the same address without the token."""
-        parts = urlsplit(_get_target(request))
+        parts = urlsplit(get_target(request))
         query = parse_qsl(parts.query, keep_blank_values=True)
         tokens = [value for name, value in query if name == TOKEN]
         if not tokens:
             return None
-        is_known = self._carries_key(request) or self._carries_cookie(request)
+        is_known = self.is_from_program(request) or self.is_from_browser(request)
         if not is_known and not (len(tokens) == 1 and is_valid_token(self._key, tokens[0])):
-            return self._refuse("This link has expired or belongs to another home.")
+            return self.refuse(request, "This link has expired or belongs to another home.")
         remaining = urlencode([(name, value) for name, value in query if name != TOKEN])
         target = parts.path + (f"?{remaining}" if remaining else "")
-        page = _make_page(HTTPStatus.OK, "Opening the web UI …", refresh=target)
+        page = make_page(HTTPStatus.OK, "Opening the web UI …", refresh=target)
         page.headers["set-cookie"] = self.make_cookie()
         return page
 
-    def _carries_key(self, request: Request) -> bool:
+    def is_from_program(self, request: Request) -> bool:
         """Return whether a request carries the home's key."""
-        scheme, _, credential = _get_header(request, "authorization").partition(" ")
+        scheme, _, credential = get_header(request, "authorization").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(credential.strip().encode(), self._key.encode())
 
-    def _carries_cookie(self, request: Request) -> bool:
+    def is_from_browser(self, request: Request) -> bool:
         """Return whether a request carries the cookie of this service."""
         # Not by the cookies of Starlette, which unquotes values and keeps one of each name.
         parts = (part for header in request.headers.getlist("cookie") for part in header.split(";"))
@@ -139,7 +139,7 @@ class AccessPolicy:
         Raises:
             HTTPException: another page caused it.
         """
-        origin = _get_header(request, "origin")
+        origin = get_header(request, "origin")
         foreign = HTTPException(HTTPStatus.FORBIDDEN, "only pages of the web UI of this home may send this request")
         if origin:
             if origin not in self._origins:
@@ -151,9 +151,9 @@ class AccessPolicy:
         elif site != "same-origin" and not (has_key and not site):
             raise foreign
 
-    def _refuse(self, reason: str = "This service belongs to one user of this machine.") -> Response:
+    def refuse(self, request: Request, reason: str = "This service belongs to one user of this machine.") -> Response:
         """Return the page for visitors without a valid link."""
-        return _make_page(HTTPStatus.UNAUTHORIZED, f"{reason} {self._hint}")
+        return make_page(HTTPStatus.UNAUTHORIZED, f"{reason} {self._hint}")
 
 
 class AccessGate:
@@ -180,14 +180,15 @@ class AccessGate:
                 for name, value in self._headers:
                     headers.setdefault(name, value)
                 # Every visit of a page renews the cookie of a visitor who was let in, and of no other one.
-                if has_access and headers.get("content-type", "").startswith("text/html"):
-                    headers.append("set-cookie", self._policy.make_cookie())
+                is_page = headers.get("content-type", "").startswith("text/html")
+                if has_access and is_page and (cookie := self._policy.make_cookie()):
+                    headers.append("set-cookie", cookie)
             await send(message)
 
         return send_with_headers
 
 
-def _check_form(request: Request) -> None:
+def check_form(request: Request) -> None:
     """Check that no two servers read a request differently."""
     if request.method not in METHODS:
         raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, "this method is not offered")
@@ -200,7 +201,7 @@ def _check_form(request: Request) -> None:
         raise HTTPException(HTTPStatus.BAD_REQUEST, "the request has two lengths")
 
 
-def _get_header(request: Request, name: str) -> str:
+def get_header(request: Request, name: str) -> str:
     """Return the value of a header, empty if it is absent."""
     values = request.headers.getlist(name)
     if len(values) > 1:
@@ -208,13 +209,13 @@ def _get_header(request: Request, name: str) -> str:
     return values[0] if values else ""
 
 
-def _get_target(request: Request) -> str:
+def get_target(request: Request) -> str:
     """Return path and query of a request as they arrived."""
     raw, query = request.scope["raw_path"], request.scope["query_string"]
     return str(raw + b"?" * bool(query) + query, "ascii", "replace")
 
 
-def _make_page(status: HTTPStatus, text: str, refresh: str = "") -> Response:
+def make_page(status: HTTPStatus, text: str, refresh: str = "") -> Response:
     """Return a page of one sentence, which may lead to another path."""
     meta = f'<meta http-equiv="refresh" content="0;url={html.escape(quote(refresh, safe=_SAFE))}">' if refresh else ""
     page = f"<!doctype html><html lang=en><meta charset=utf-8><title>Tenure</title>{meta}<p>{html.escape(text)}</p>\n"

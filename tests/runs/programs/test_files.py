@@ -8,6 +8,7 @@ from tenure.document_roots import DocumentRoots, PathRefused
 from tenure.runs.errors import InvalidRequest, Unreachable
 from tenure.runs.paths import allow_reading
 from tenure.runs.programs.files import MAX_INLINE_FILE_BYTES, read_files, read_tests, upload_files
+from tenure.runs.session.server_target import ServerTarget
 from tenure.settings import Settings
 
 CASE = '[{"function": "f", "args": [1], "expected": 2}]'
@@ -131,7 +132,7 @@ def test_large_files_of_this_machine_may_be_read_by_its_worker(tmp_path: Path) -
     (tmp_path / "large.bin").write_bytes(b"\0")
     settings = Settings(home=tmp_path / "home", _env_file=None)
     files = read_files([str(tmp_path / "small.csv"), str(tmp_path / "large.bin")], print)
-    allow_reading(settings, (), ["r"], [file.path for file in files if file.path])
+    allow_reading(ServerTarget(settings, "", "", False, ""), (), ["r"], [file.path for file in files if file.path])
     roots = DocumentRoots((), settings.home)
 
     assert roots.resolve([str(tmp_path / "large.bin")], "run r") == ((tmp_path / "large.bin").resolve(),)

@@ -1,0 +1,83 @@
+"""Test the limit of a day: the next run gets the rest of the money, and after it none starts."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from temporalio.client import WorkflowExecutionStatus
+
+from tenure.contracts.run.control import BudgetBounds
+from tenure.runs.errors import QuotaReached
+from tenure.runs.messages import StartRequest
+from tenure.runs.session.connection import AGENT_WORKFLOW, Session
+from tenure.runs.session.quotas import Quota
+from tenure.runs.session.server_target import ServerTarget
+from tenure.settings import Settings
+
+DONE, CONTINUED = WorkflowExecutionStatus.COMPLETED, WorkflowExecutionStatus.CONTINUED_AS_NEW
+
+
+@dataclass
+class ListingClient:
+    """Client of a server that has ended executions with costs."""
+
+    costs: dict[str, float | None]
+    continued: frozenset[str] = frozenset()
+    read: list[str] = field(default_factory=list)
+
+    async def list_workflows(self, query: str, limit: int | None = None) -> AsyncIterator[Any]:
+        for name in () if "Running" in query else self.costs:
+            status = CONTINUED if name in self.continued else DONE
+            yield SimpleNamespace(id=name, run_id=f"{name}-1", status=status, workflow_type=AGENT_WORKFLOW)
+
+    def get_workflow_handle(self, name: str, **_: Any) -> Any:
+        async def result(*, follow_runs: bool) -> Any:
+            self.read.append(name)
+            return SimpleNamespace(usage=SimpleNamespace(cost_usd=self.costs[name]))
+
+        return SimpleNamespace(result=result)
+
+
+def make_session(client: ListingClient, **settings: Any) -> Session:
+    place = ServerTarget(Settings(**{"openai_api_key": "key"} | settings, _env_file=None), "", "ann", False, "")
+    return Session(place, cast(Any, client))
+
+
+@pytest.mark.parametrize(("asked", "given"), [(None, 6.5), (2.0, 2.0), (9.0, 6.5)])
+async def test_a_run_gets_no_more_than_is_left_of_the_day(asked: float | None, given: float) -> None:
+    """Costs of today's executions count once each, also without a price; those that continue are counted later."""
+    client = ListingClient({"a": 2.5, "b": 1.0, "c": None, "d": 7.0}, frozenset("d"))
+    session, quota = make_session(client), Quota(5, 10.0)
+    for _ in range(2):
+        async with quota.open_start(session, StartRequest(question="Why?", max_cost_usd=asked)) as admitted:
+            assert admitted.max_cost_usd == given
+            assert "max_cost_usd" in admitted.model_fields_set
+
+    assert client.read == ["a", "b", "c"]
+
+
+async def test_a_spent_day_refuses_starts_and_larger_budgets() -> None:
+    """The message names the limit and when the next run may start."""
+    spent, rest = make_session(ListingClient({"a": 10.0})), make_session(ListingClient({"a": 7.0}))
+    with pytest.raises(QuotaReached, match="the 10 USD of a day: ask again after midnight"):
+        async with Quota(5, 10.0).open_start(spent, StartRequest(question="Why?")):
+            pass
+    with pytest.raises(QuotaReached, match=r"3\.00 USD of today are left"):
+        await Quota(5, 10.0).check_budget(rest, BudgetBounds(max_cost_usd=3.5))
+    await Quota(5, 10.0).check_budget(rest, BudgetBounds(max_cost_usd=3.0))
+    await Quota(5, 10.0).check_budget(rest, BudgetBounds(max_tokens=10_000))
+
+
+async def test_without_a_limit_or_a_model_money_is_not_counted() -> None:
+    """Nothing is read, and the request stays as it is."""
+    client = ListingClient({"a": 10.0})
+    for session, quota in (
+        (make_session(client), Quota(5, None)),
+        (make_session(client, openai_api_key=None), Quota(5, 10.0)),
+    ):
+        async with quota.open_start(session, StartRequest(question="Why?")) as admitted:
+            assert admitted.max_cost_usd is None
+
+    assert client.read == []
