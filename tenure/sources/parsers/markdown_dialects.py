@@ -104,6 +104,8 @@ def expand_dialects(text: str) -> str:
 def _count_table_ends(lines: list[str]) -> int:
     """Count the ends of HTML tables outside of code."""
     fence, ends = "", 0
+    if not any(_TABLE_END in line for line in lines):
+        return 0
     for line in lines:
         before, fence = fence, _track_fence(fence, line)
         ends += 0 if before or fence else line.count(_TABLE_END)

@@ -162,6 +162,8 @@ def test_lines_without_marks_are_read_as_by_all_patterns(monkeypatch: pytest.Mon
         "",
         " Title",
         ":: tip",
+        "?? note",
+        "{#a}",
         '!! note "Title"',
         '== "Linux"',
         "[!NOTE] Title",
