@@ -1,12 +1,13 @@
 """Extract entity co-occurrences from text and check stated relations against it, for the knowledge graph."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
 from tenure.algorithms.text.entities import extract_entity_spellings
 from tenure.algorithms.text.phrases import extract_terms, is_identifier, normalize_term
-from tenure.algorithms.text.sentences import find_verbatim, split_sentences
+from tenure.algorithms.text.sentences import Sentence, find_verbatim, split_sentences
 from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityKind
 
 MAX_PAIRED_ENTITIES = 8
@@ -79,7 +80,8 @@ def sort_pair(a: str, b: str) -> EntityPair:
 def extract_cooccurrences(text: str) -> Cooccurrences:
     """Extract the entities of a text, and the number of sentences that each pair shares."""
     entities: dict[str, EntityMention] = {}
-    pairs: dict[EntityPair, GroundedRelation] = {}
+    counts = Counter[EntityPair]()
+    first: dict[EntityPair, tuple[str, str, Sentence]] = {}
     for sentence in split_sentences(text):
         sentence_entities = _extract_entities(sentence.text)
         for name, entity in sentence_entities.items():
@@ -87,14 +89,18 @@ def extract_cooccurrences(text: str) -> Cooccurrences:
                 entities.setdefault(name, entity)
         present = [name for name in sentence_entities if name in entities]
         for a, b in combinations(present[:MAX_PAIRED_ENTITIES], 2):
-            if f" {a} " in f" {b} ":  # "the river Zenne" contains "Zenne"
+            if a in b and f" {a} " in f" {b} ":  # "the river Zenne" contains "Zenne"
                 continue
             key = sort_pair(a, b)
-            first = GroundedRelation(entities[a].name, CO_OCCURRENCE, entities[b].name, 0, sentence.start, sentence.end)
-            previous = pairs.get(key, first)
-            pairs[key] = previous._replace(sentence_count=previous.sentence_count + 1)
-    ordered = sorted(pairs.items(), key=lambda item: -item[1].sentence_count)
-    return Cooccurrences(entities, dict(ordered[:MAX_RELATIONS]))
+            counts[key] += 1
+            first.setdefault(key, (a, b, sentence))
+    relations = {}
+    for key, count in counts.most_common(MAX_RELATIONS):
+        a, b, sentence = first[key]
+        relations[key] = GroundedRelation(
+            entities[a].name, CO_OCCURRENCE, entities[b].name, count, sentence.start, sentence.end
+        )
+    return Cooccurrences(entities, relations)
 
 
 def filter_grounded_relations(text: str, statements: Iterable[StatedRelation]) -> tuple[GroundedRelation, ...]:
@@ -127,6 +133,6 @@ def _extract_entities(sentence: str) -> dict[str, EntityMention]:
     entities = {name: EntityMention(spelling, "name") for name, spelling in names.items()}
     for term in extract_terms(sentence):
         name = normalize_term(term)
-        if not any(f" {name} " in f" {other} " for other in names):
+        if not any(name in other and f" {name} " in f" {other} " for other in names):
             entities[name] = EntityMention(term, "code" if is_identifier(term) else "concept")
     return entities

@@ -74,6 +74,7 @@ def extract_terms(sentence: str) -> tuple[str, ...]:
     return tuple(terms.values())
 
 
+@lru_cache(maxsize=50_000)
 def is_identifier(word: str) -> bool:
     """Return whether a word is spelled like a code identifier or like an abbreviation with a number."""
     is_plain = word.isalpha() and (word.islower() or word[1:].islower())

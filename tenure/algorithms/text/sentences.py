@@ -31,6 +31,8 @@ _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*|[-'’][^\W_]+)*")
 _HEADING = re.compile(r"^#{1,6} ")
 _BLANK = re.compile(r"\s")
 _PIECE = re.compile(r"\S+")
+# A line with at most one mark at its end that ends a sentence of any language: "Rotate logs nightly.".
+_ONE_SENTENCE = re.compile(r"[^.!?\u0370-\u200f\u2020-\U0010ffff]*+[.!?]?\s*")
 _INSIDE_WORD = re.compile(r"\d\.[^\W\d_]")  # The point of "3.X".
 
 STOP_WORDS = frozenset(
@@ -122,6 +124,8 @@ def _find_boundaries(line: str) -> list[tuple[int, int]]:
     for quotation marks grows with their square. The last sentence of a window may be cut, so the next window begins
     with it; a sentence as long as a window is joined with the next one.
     """
+    if _ONE_SENTENCE.fullmatch(line):
+        return [(0, len(line))]
     text = _BLANK.sub(" ", line)
     language = guess_language(text[:MAX_WINDOW_CHARACTERS])
     boundaries: list[tuple[int, int]] = []
@@ -153,6 +157,15 @@ _STOP_STEMS = frozenset(map(stem_word, STOP_WORDS))
 """Stems of the stop words, so that "making" is a stop word like "make"."""
 
 
+@lru_cache(maxsize=50_000)
+def _stem_content_word(word: str) -> str:
+    """Return the stem of a lower-case word; empty for a stop word and for a single letter."""
+    if word in STOP_WORDS or (len(word) == 1 and not word.isdigit()):
+        return ""
+    stem = stem_word(word)
+    return "" if stem in _STOP_STEMS else stem
+
+
 def split_words(text: str) -> list[str]:
     """Split a text into lower-case words."""
     return [word.lower() for word in _WORD.findall(text)]
@@ -160,11 +173,7 @@ def split_words(text: str) -> list[str]:
 
 def stem_words(text: str) -> list[str]:
     """Return the stems of the content words of a text, in order, with repetitions (Porter2 stemmer)."""
-    return [
-        stem
-        for word in split_words(text)
-        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()) and (stem := stem_word(word)) not in _STOP_STEMS
-    ]
+    return list(filter(None, map(_stem_content_word, split_words(text))))
 
 
 FUNCTION_WORDS = frozenset(

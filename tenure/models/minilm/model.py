@@ -5,10 +5,12 @@ The model is loaded once, on first use.
 """
 
 import os
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 
 _BATCH_TOKENS = 1024
 """Tokens of one forward pass, including padding; measured: larger batches exceed the CPU cache."""
+# No token contains one of these blanks; the tokenizer drops others, such as form feeds, and joins the words around.
+_WORD = re.compile(r"[^ \t\n\r]+")
+_MAX_COUNTED_CHARACTERS = 64
+"""Maximum characters of a word whose count is kept; an encoded image is a word of megabytes."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class MiniLM:
         self._lock = threading.Lock()
         self._tokenizer: Tokenizer | None = None
         self._loaded: _Loaded | None = None
+        self._count_word = lru_cache(maxsize=50_000)(self._count)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the configuration only."""
@@ -61,7 +68,10 @@ class MiniLM:
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of the whole text; loads the tokenizer only, not the weights."""
-        return len(self._tokens().encode(text, add_special_tokens=False).ids)
+        words = _WORD.findall(text)
+        if max(map(len, words), default=0) > _MAX_COUNTED_CHARACTERS:
+            return self._count(text)
+        return sum(map(self._count_word, words))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text, in order; equal texts get equal rows."""
@@ -86,6 +96,9 @@ class MiniLM:
         for rows, output in zip(batches, results, strict=True):
             states = np.asarray(output.last_hidden_state, dtype=np.float32)
             yield from ((row, text[: len(ids[row])]) for row, text in zip(rows, states, strict=True))
+
+    def _count(self, text: str) -> int:
+        return len(self._tokens().encode(text, add_special_tokens=False).ids)
 
     def _cut(self, ids: list[int]) -> list[int]:
         return ids if len(ids) <= self.max_tokens + 2 else [*ids[: self.max_tokens + 1], ids[-1]]

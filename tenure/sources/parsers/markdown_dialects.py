@@ -88,6 +88,8 @@ _MARK_LINE: Final = re.compile(
 # "<ThemedImage" of a component over several lines.
 _OPEN_COMPONENT: Final = re.compile(r"\s{0,24}<[A-Z][\w.]{0,60}(?:\s[^<>]{0,400})?\Z")
 _MAX_COMPONENT_LINES: Final = 30
+# A line that begins with no mark of the patterns above, such as "Rotate logs nightly.".
+_PLAIN: Final = re.compile(r"\s*(?:(?!import\s|export\s)[^\s`~:!?=<>{\\(+#-]|\Z)")
 # '<table class="wide">', but neither "the `<table>` tag" nor "<tables>".
 _TABLE_START: Final = re.compile(r"\s{0,24}<table(?:[\s>]|\Z)")
 _TABLE_END: Final = "</table>"
@@ -107,6 +109,8 @@ def expand_dialects(text: str) -> str:
 def _count_table_ends(lines: list[str]) -> int:
     """Count the ends of HTML tables outside of code."""
     fence, ends = "", 0
+    if not any(_TABLE_END in line for line in lines):
+        return 0
     for line in lines:
         before, fence = fence, _track_fence(fence, line)
         ends += 0 if before or fence else line.count(_TABLE_END)
@@ -147,6 +151,11 @@ class _Rewriter:
     def take(self, line: str) -> None:
         line = self._dedent(line)
         bare = line.rstrip()
+        if not (self._fence or self._tables or self._component_lines) and _PLAIN.match(bare):
+            # Nine of ten lines of a manual need none of the patterns.
+            self._may_be_option = False
+            self._add_text(line)
+            return
         if not self._fence and self._take_directive(bare):
             return
         before, self._fence = self._fence, _track_fence(self._fence, line)
@@ -182,9 +191,13 @@ class _Rewriter:
         elif _ATTRIBUTES.match(bare) or _MARK_LINE.match(bare) or (self._is_separate() and _IMPORT.match(bare)):
             self.lines.append("")
         elif not self._take_tag(bare):
-            self._count_tables(line)
-            line = _strip_inline(line)
-            self.lines.append(_ATTRIBUTES.sub("", _strip_closing(line.rstrip())) if _HEADING.match(bare) else line)
+            self._add_text(line)
+            if _HEADING.match(bare):
+                self.lines[-1] = _ATTRIBUTES.sub("", _strip_closing(self.lines[-1].rstrip()))
+
+    def _add_text(self, line: str) -> None:
+        self._count_tables(line)
+        self.lines.append(_strip_inline(line))
 
     def _take_directive(self, bare: str) -> bool:
         """Take the beginning, an option or the end of a directive; return False for any other line."""

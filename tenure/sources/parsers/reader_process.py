@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tenure.algorithms.chunking.chunking import chunk_text, format_heading_path
 from tenure.algorithms.coding.languages import find_language
 from tenure.algorithms.coding.syntax import parse_code
-from tenure.algorithms.retrieval.page_quality import PageAssessment, assess_page
 from tenure.algorithms.retrieval.relations import EntityPairCounts, extract_cooccurrences
 from tenure.algorithms.text.entities import NamedEntities, extract_named_entities
 from tenure.algorithms.text.languages.detection import UNKNOWN, detect_languages
@@ -39,7 +38,9 @@ from tenure.sources.parsers import recognition
 from tenure.sources.parsers.code_outline import CodeTask, ParsedCode, parse_code_file
 from tenure.sources.parsers.parse import detect_suffix, open_document, parse_open_file
 from tenure.sources.parsers.registry import find_format
-from tenure.sources.parsers.web_page import parse_page
+
+if TYPE_CHECKING:
+    from tenure.algorithms.retrieval.page_quality import PageAssessment
 
 READY_MESSAGE = "ready"
 PAGE_MESSAGE = "page"
@@ -241,7 +242,7 @@ class ParsedPage:
     """The page as a source, with its URL for citations."""
     published: str
     """Date of publication in ISO 8601; empty if unknown."""
-    judgement: PageAssessment
+    judgement: "PageAssessment"
     """Flaws of the page."""
     is_truncated: bool
     """Whether the end of a long page was removed."""
@@ -340,6 +341,10 @@ def _unpack(task: ArchiveTask) -> UnpackedArchive | UnchangedFile:
 
 
 def _read_page(task: PageTask, recipe: ReadingOptions) -> ParsedPage:
+    # Their phrases take 0.1 s to compile, and files need none of them.
+    from tenure.algorithms.retrieval.page_quality import assess_page
+    from tenure.sources.parsers.web_page import parse_page
+
     recognition.start_file(recognition.WEB_SECONDS)
     deadline.start_file(task.cpu_seconds, task.wall_seconds)
     page = parse_page(task.body, task.media_type, task.charset, task.path, is_whole=task.is_whole)

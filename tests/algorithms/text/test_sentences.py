@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pytest
+import sentencex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -168,6 +169,19 @@ def test_no_sentence_ends_inside_a_word() -> None:
 def test_sentences_end_as_in_their_language(text: str, sentences: list[str]) -> None:
     """An ordinal number of German and an abbreviation of Spanish or Russian end no sentence."""
     assert [sentence.text for sentence in split_sentences(text)][:1] == sentences
+
+
+def test_a_line_without_a_mark_inside_is_one_sentence() -> None:
+    """No language ends a sentence in a Latin line without a full stop, exclamation or question mark inside."""
+    letters = [*map(chr, (*range(0x20, 0x370), *range(0x2010, 0x2020)))]
+    lines = [f"Eins zwei{c} Drei{c}vier {c}Fünf{c}{c} Sechs." for c in letters if not c.isspace() and c not in ".!?"]
+
+    for language in ("en", "de", "fr", "es", "pt", "it", "nl", "pl"):
+        for line in lines:
+            assert len(sentencex.get_sentence_boundaries(language, line)) == 1, (language, line)
+    assert all(
+        [sentence.text for sentence in split_sentences(f"Ein Wort: {line}")] == [f"Ein Wort: {line}"] for line in lines
+    )
 
 
 @pytest.mark.parametrize(

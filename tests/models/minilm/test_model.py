@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from tenure.models.errors import WeightsMissing
 from tenure.models.minilm import weights as minilm_weights
@@ -66,6 +67,26 @@ def test_long_input_is_truncated_at_256_tokens(model: MiniLM) -> None:
 
     assert model.count_tokens(long + "zebra " * 40) > model.max_tokens
     assert np.array_equal(model.embed([long])[0], model.embed([long + "zebra " * 40])[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *_TEXTS,
+        "tabs\tand\r\nlines\n\n of  text ",
+        "a form\x0cfeed, a unit\x1fseparator, a no-break\u00a0blank, a line\u2028separator and a zero\u200bwidth",
+        "[SEP]marks [MASK] of the[CLS]tokenizer [UNK]",
+        "e\u0301 and \u0301e, \ufffd, ΌΣΟΣ Σας, ﬁne İstanbul 東京タワー นี่",
+        "a " + "A0b1" * 500 + " b",
+    ],
+)
+def test_tokens_of_words_are_the_tokens_of_the_text(text: str, model: MiniLM) -> None:
+    """Counting word by word gives the number of tokens that the text has as a whole."""
+    tokenizer = Tokenizer.from_file(str(minilm_weights.find_model() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    assert model.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False).ids) > 0
 
 
 def test_no_text_gives_no_row(model: MiniLM) -> None:

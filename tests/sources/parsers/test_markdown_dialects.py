@@ -1,9 +1,11 @@
 """Tests of the notations of manuals that CommonMark lacks."""
 
+import re
 import time
 
 import pytest
 
+from tenure.sources.parsers import markdown_dialects
 from tenure.sources.parsers.formats.markdown import parse_markdown
 from tenure.sources.parsers.markdown_dialects import expand_dialects
 from tests.architecture.text_functions import TextFunction
@@ -152,6 +154,40 @@ def test_ordinary_text_is_not_rewritten() -> None:
     text = "Wow!!! That is it.\n\nTitle\n===\n\nimport words from 'nowhere';"
 
     assert parse_markdown(text).text == "Wow!!! That is it.\n\n# Title\n\nimport words from 'nowhere';"
+
+
+def test_lines_without_marks_are_read_as_by_all_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first character of a line decides only what the patterns would decide."""
+    tails = (
+        "",
+        " Title",
+        ":: tip",
+        "?? note",
+        "{#a}",
+        '!! note "Title"',
+        '== "Linux"',
+        "[!NOTE] Title",
+        "Tab>",
+        "% hint %}",
+        "{< new >}}",
+    )
+    rests = (
+        "#a}",
+        "++",
+        "label)=",
+        "-8<-- 'x'",
+        "`{note} Title",
+        "mport A from 'b'",
+        "xport * from './b'",
+        "/table>",
+        "# A {#b}",
+    )
+    starts = [f"{indent}{chr(code)}" for indent in ("", "  ", "\t") for code in range(0x20, 0x7F)]
+    text = "\n\n".join(f"{start}{tail}" for start in starts for tail in (*tails, *rests) if "`" not in start)
+    expected = expand_dialects(text)
+    monkeypatch.setattr(markdown_dialects, "_PLAIN", re.compile("(?!)"))
+
+    assert expand_dialects(text) == expected
 
 
 def test_templates_of_gitbook_hugo_and_jekyll_are_no_words() -> None:

@@ -10,8 +10,9 @@ English is stemmed by the index of the database. A passage in another language h
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import Final
 
 import Stemmer
@@ -38,7 +39,7 @@ _UNSPACED = re.compile(
 def list_terms(text: str, language: str) -> list[str]:
     """Return the terms of a text in a language, in order, with repetitions."""
     words = split_words(unicodedata.normalize("NFKC", text).casefold())
-    return [term for word in words for term in _reduce(word, language)]
+    return list(chain.from_iterable(map(_reduce, words, repeat(language))))
 
 
 def list_query_terms(query: str, languages: Sequence[str]) -> list[str]:
@@ -57,19 +58,19 @@ def list_query_terms(query: str, languages: Sequence[str]) -> list[str]:
     )
 
 
-def _reduce(word: str, language: str) -> Iterator[str]:
+@lru_cache(maxsize=50_000)
+def _reduce(word: str, language: str) -> tuple[str, ...]:
     runs = () if word.isascii() else _UNSPACED.findall(word)
     if not runs:
-        yield _stem(word, language)
-        return
+        return (_stem(word, language),)
     rest = word
+    pairs: list[str] = []
     for run in runs:
         rest = rest.replace(run, " ", 1)
-        yield from (run[n : n + 2] for n in range(max(1, len(run) - 1)))
-    yield from (_stem(part, language) for part in rest.split())
+        pairs += (run[n : n + 2] for n in range(max(1, len(run) - 1)))
+    return (*pairs, *(_stem(part, language) for part in rest.split()))
 
 
-@lru_cache(maxsize=50_000)
 def _stem(word: str, language: str) -> str:
     # A stemmer object is not thread-safe.
     if language in STEMMERS:

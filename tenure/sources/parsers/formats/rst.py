@@ -6,7 +6,7 @@ their text. Nothing is read from disk and nothing is printed.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final
 
 from docutils import nodes
@@ -110,6 +110,35 @@ _NAMES: dict[type[Directive], str] = {
     _VersionDirective: " ".join(_VERSION_NOTES),
 }
 _DIRECTIVES = {name: directive for directive, names in _NAMES.items() for name in names.split()}
+
+
+class _NestedMachine(states.NestedStateMachine):
+    """Parser of a nested block that makes its states when it enters them.
+
+    The parser of docutils makes all 15, with 170 transitions, for each list: a tenth of the time of 400 PEPs.
+    """
+
+    def add_states(self, state_classes: Iterable[type[Any]]) -> None:
+        self.states = _States(self, state_classes)
+
+
+class _States(dict[str, Any]):
+    """States of a parser by name, which are made when they are asked for."""
+
+    def __init__(self, machine: _NestedMachine, classes: Iterable[type[Any]]) -> None:
+        super().__init__()
+        self._machine = machine
+        self._classes = {state.__name__: state for state in classes}
+
+    def __missing__(self, name: str) -> Any:
+        state = self[name] = self._classes[name](self._machine, self._machine.debug)
+        if self._machine.input_lines is not None:
+            # A parser that is running has initialized its other states.
+            state.runtime_init()
+        return state
+
+
+states.RSTState.nested_sm = _NestedMachine
 
 
 def _create_inliner() -> states.Inliner:

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
+from docutils.parsers.rst import states
 
 from tenure.sources.parsers.formats.rst import parse_rst
 from tests.support.tiers import RUN_ALL
@@ -121,6 +122,18 @@ def test_every_construct_is_converted(capfd: pytest.CaptureFixture[str]) -> None
     assert document.text == NORMAL
     assert (document.title, document.author, document.published) == ("Top", "Ann Lee, Bo Ek", "2024-05-06")
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "text", [PAGE, *(path.read_text(encoding="utf-8") for path in sorted(PEPS.glob("*.rst"))[:40])]
+)
+def test_states_made_on_entry_parse_like_those_of_docutils(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nested blocks have the text that the parser of docutils gives them."""
+    document = parse_rst(text)
+    monkeypatch.setattr(states.RSTState, "nested_sm", states.NestedStateMachine)
+    monkeypatch.setattr(states.RSTState, "nested_sm_cache", [])
+
+    assert parse_rst(text) == document
 
 
 @pytest.mark.parametrize(
