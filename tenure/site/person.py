@@ -1,4 +1,4 @@
-"""The person behind a request, whom the server of a team names."""
+"""Define the person who sends a request to the server of a team."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass

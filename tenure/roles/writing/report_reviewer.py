@@ -61,7 +61,7 @@ TITLE: a title that says what the report finds, if the one of the draft does not
 ANSWER: the short answer of at most twelve words, if that of the draft is wrong.
 DONE – at the end; without edits and searches before it, nothing that matters has to change.
 
-In brackets after a sentence of the draft stands what a check of its words has found. One with details that are not
+The brackets after a sentence of the draft give the result of a check of its words. One with details that are not
 found in its passages, or that names no passage, does not reach the reader as it is: replace it by a sentence in their
 words, with the marks of the passages that state it, or, if it computes, with the calculation and its numbers
 (“46 × 45 / 2 = 1,035”). An inference or a gap needs no change for being called so.

@@ -79,11 +79,11 @@ Answer: the answer in at most twelve words, if the question has such an answer: 
 or No. Else leave the line out.
 
 The answer in three to five sentences that decide: a reader who reads nothing else comes away with the right answer, its
-conditions, and no more certainty than the passages have. What stays open and would change the answer is one of them.
+conditions, and no more certainty than the passages have. One of them names an open point that would change the answer.
 {ANSWER_RULES}
 
 If the question compares or chooses, one table of whole options (rows) by the requirements of the question (columns)
-with a verdict as the last column; a few words and a mark in each cell, also beside a number that follows from others,
+with a verdict as the last column; a few words and a mark in each cell, also in one whose number follows from others,
 “{NOT_STATED}” where the passages say nothing. A requirement on which they speak of fewer than half of the options is no
 column but a sentence; a comparison of two things in one or two values needs no table.
 

@@ -99,7 +99,7 @@ def test_sentences_are_numbered_through_all_parts() -> None:
 
 
 def test_a_review_reads_and_changes_title_and_short_answer() -> None:
-    """Both stand before the numbered sentences; what an edit does not name stays."""
+    """Both are shown before the numbered sentences, and an edit without a text leaves them as they are."""
     text = TEXT.model_copy(update={"short_answer": "Two hours"})
     prompt = render(ASKED.model_copy(update={"text": text}), EVIDENCE)[-1].content
 
