@@ -25,6 +25,7 @@ from evals.by_hand.folder import RequestFolder
 from evals.by_hand.server import ByHandServer
 from evals.litqa import litqa
 from evals.multihop import RECORDED
+from evals.reports import reports
 from evals.short_answers import short_answers
 from evals.solvers import read_git, tenure
 from tests.model_server.recording import Recording
@@ -54,10 +55,11 @@ the same role and question. `evals/README.md` has the commands and says what suc
 
 def build_tasks() -> list[Task]:
     """Return the tasks over the recorded documents."""
-    tasks = [litqa(), short_answers()]
-    for task in tasks:
-        task.solver = tenure(effort="simple", mode="research")
-    return tasks
+    efforts = {"simple": (litqa(), short_answers()), "moderate": (reports(),)}
+    for effort, tasks in efforts.items():
+        for task in tasks:
+            task.solver = tenure(effort=effort, mode="research")
+    return [task for tasks in efforts.values() for task in tasks]
 
 
 def start_server(folder: Path, recording: Recording) -> ByHandServer:

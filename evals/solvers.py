@@ -118,6 +118,7 @@ def _fill_answer(answer: Answer, result: Result) -> Answer:
     answer.text = short[0].text if short else ""
     answer.cited = _list_cited(result, short)
     answer.report_cited = _list_cited(result, claims)
+    answer.sentences = [(claim.text, _list_cited(result, [claim])) for claim in claims]
     answer.model_calls, answer.searches, answer.cost_usd = used.model_calls, used.searches, used.cost_usd
     answer.tokens = used.tokens_in + used.tokens_out
     answer.words = sum(len(claim.text.split()) for claim in claims)
