@@ -1,7 +1,6 @@
 """Run the small evaluation over recorded answers: `python -m evals.small [--without MECHANISM …] [--store]`.
 
-Two tasks of five questions each run on a stack of their own, with answers that were written once for exactly these
-questions. A request that a change has altered gets the answer to the nearest recorded one; one without such an answer
+Three tasks run on a stack of their own, with answers that were written once for exactly these questions. A request that a change has altered gets the answer to the nearest recorded one; one without such an answer
 is refused, and counted as missed. `--store` writes `evals/figures.json`, and `docs/evaluation.md` from it.
 """
 
@@ -48,9 +47,9 @@ _ROUNDING: Final = 1e-9
 _HEAD: Final = """\
 # Evaluation
 
-Two tasks of five questions each are answered with the mechanisms of the settings, and without each of them. The answers
-of the model were written once, and are replayed: a request that is not the same gets the answer to the nearest one of
-the same role and question. `evals/README.md` has the commands and says what such a figure proves."""
+Three tasks of 12, 12 and 6 questions are answered with the mechanisms of the settings, and without each of them; the
+reports have effort `moderate`, the others `simple`. The answers of the model were written once, and are replayed: a
+request that is not the same gets the answer to the nearest one of the same role and question. `evals/README.md` has the commands and says what such a figure proves."""
 
 
 def build_tasks() -> list[Task]:
@@ -112,7 +111,7 @@ def store(rows: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
     figures = {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": read_git("rev-parse", "--short=8", "HEAD").strip(),
-        "conditions": "recorded answers, 5 questions a task, the settings' own model for vectors",
+        "conditions": "recorded answers, the settings' own model for vectors",
         "rows": rows,
     }
     FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -113,7 +113,8 @@ def read_two_lines(reply: str) -> tuple[str, list[int]]:
 
 def _fill_answer(answer: Answer, result: Result) -> Answer:
     short = [result.short_answer] if result.short_answer else []
-    claims = [*short, *(claim for section in result.sections for claim in section.claims)]
+    sections = [claim for section in result.sections for claim in section.claims]
+    claims = [*short, *result.abstract_claims, *sections, *(result.synthesis.claims if result.synthesis else ())]
     used = result.usage
     answer.text = short[0].text if short else ""
     answer.cited = _list_cited(result, short)
