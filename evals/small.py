@@ -1,7 +1,8 @@
 """Run the small evaluation over recorded answers: `python -m evals.small [--without MECHANISM …] [--store]`.
 
-Three tasks run on a stack of their own, with answers that were written once for exactly these questions. A request that a change has altered gets the answer to the nearest recorded one; one without such an answer
-is refused, and counted as missed. `--store` writes `evals/figures.json`, and `docs/evaluation.md` from it.
+Three tasks run on a stack of their own, with answers that were written once for exactly these questions. A request
+that a change has altered gets the answer to the nearest recorded one; one without such an answer is refused, and
+counted as missed. `--store` writes `evals/figures.json`, and `docs/evaluation.md` from it.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -83,9 +84,9 @@ def measure(mechanism: str = "") -> dict[str, dict[str, float]]:
     return means | {"requests": {kind: float(kinds[kind]) for kind in ("exact", "nearest", "none")}}
 
 
-def evaluate_tasks(logs: Path) -> dict[str, dict[str, float]]:
-    """Run the tasks at the same time on the stack of the settings, and return the means of each."""
-    tasks = build_tasks()
+def evaluate_tasks(logs: Path, names: Collection[str] = ()) -> dict[str, dict[str, float]]:
+    """Run the named tasks, or all, at the same time on the stack of the settings, and return the means of each."""
+    tasks = [task for task in build_tasks() if not names or task.name in names]
     found = evaluate(tasks, max_tasks=len(tasks), log_dir=str(logs), display="none")
     for log in found:
         if log.status != "success":
