@@ -31,7 +31,9 @@ _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*|[-'’][^\W_]+)*")
 _HEADING = re.compile(r"^#{1,6} ")
 _BLANK = re.compile(r"\s")
 _PIECE = re.compile(r"\S+")
-_INSIDE_WORD = re.compile(r"\d\.[^\W\d_]")  # The point of "3.X".
+# The point of "3.X", and of the names "io.TextIOWrapper", "dict.__setitem__" and "asyncio.Lock()"; not that of
+# "It ends here.Next it begins", where a blank is missing.
+_INSIDE_WORD = re.compile(r"\d\.[^\W\d_]|\w\.(?:\w*_|\w+\(|[A-Z]+[a-z]\w*[A-Z])")
 
 STOP_WORDS = frozenset(
     """a about above after again against all also although am among an and any are as at be because been before being
@@ -118,9 +120,9 @@ def _split_line(line: str, offset: int, block: int, kind: Literal["prose", "item
 def _find_boundaries(line: str) -> list[tuple[int, int]]:
     """Return the offsets of the sentences; blanks become spaces because sentencex panics at multi-byte blanks.
 
-    No sentence ends inside a word such as `3.X`. A long line is read in windows, since the time that sentencex takes
-    for quotation marks grows with their square. The last sentence of a window may be cut, so the next window begins
-    with it; a sentence as long as a window is joined with the next one.
+    No sentence ends inside a word such as `3.X` or `dict.__setitem__`. A long line is read in windows, since the time
+    that sentencex takes for quotation marks grows with their square. The last sentence of a window may be cut, so the
+    next window begins with it; a sentence as long as a window is joined with the next one.
     """
     text = _BLANK.sub(" ", line)
     language = guess_language(text[:MAX_WINDOW_CHARACTERS])
