@@ -32,7 +32,7 @@ _HEADING = re.compile(r"^#{1,6} ")
 _BLANK = re.compile(r"\s")
 _PIECE = re.compile(r"\S+")
 # The point of "3.X", and of the names "io.TextIOWrapper", "dict.__setitem__" and "asyncio.Lock()"; not that of
-# "It ends here.Next it begins", where a blank is missing.
+# "It ends here.Next it begins", a text without a blank between two sentences.
 _INSIDE_WORD = re.compile(r"\d\.[^\W\d_]|\w\.(?:\w*_|\w+\(|[A-Z]+[a-z]\w*[A-Z])")
 
 STOP_WORDS = frozenset(
