@@ -72,7 +72,7 @@ def choice() -> Scorer:
 
 @scorer(metrics=_MEANS)
 def known_facts() -> Scorer:
-    """Look for each fact in the sentences of the report, as whole words: `stated`, and `cited` if with its source."""
+    """Find each fact in the sentences of the report, as whole words: `stated`, and `cited` if with its source."""
 
     async def score(state: TaskState, target: Target) -> Score:
         sentences, facts = state.store_as(Answer).sentences, state.metadata[FACTS]
