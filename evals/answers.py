@@ -16,6 +16,8 @@ class Answer(StoreModel):
     """Names of the files that it cites."""
     report_cited: list[str] = []
     """Names of the files that the whole report cites."""
+    sentences: list[tuple[str, list[str]]] = []
+    """Sentences of the report, each with the names of the files that it cites."""
     model_calls: int = 0
     """Billed answers of a model."""
     tokens: int = 0

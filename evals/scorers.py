@@ -7,6 +7,8 @@ from inspect_ai.solver import TaskState
 
 from evals.answers import Answer, contains_answer, normalize_answer
 
+FACTS = "facts"
+"""Key of the facts that a report has to contain, in the metadata of a sample."""
 SUPPORTING = "supporting"
 """Key of the file names of the supporting passages, in the metadata of a sample."""
 CHOICES = "choices"
@@ -20,15 +22,18 @@ _MEANS = [{"*": [mean(), stderr()]}]
 
 @scorer(metrics=_MEANS)
 def known_answer() -> Scorer:
-    """Compare the short answer with the known ones: `exact` and `f1` as for SQuAD, `contained` as whole words."""
+    """Compare the short answer with the known ones: `exact` and `f1` as for SQuAD, `contained` as whole words.
+
+    A known answer without text is right if no short answer is given.
+    """
 
     async def score(state: TaskState, target: Target) -> Score:
         text = state.store_as(Answer).text
         return Score(
             value={
                 "exact": float(normalize_answer(text) in map(normalize_answer, target)),
-                "f1": max(compute_token_f1(text, answer) for answer in target),
-                "contained": float(contains_answer(text, target)),
+                "f1": max(compute_token_f1(text, answer) for answer in target) if target.text else float(not text),
+                "contained": float(contains_answer(text, target) if target.text else not text),
                 "answered": float(bool(text)),
             },
             answer=text,
@@ -66,6 +71,21 @@ def choice() -> Scorer:
 
 
 @scorer(metrics=_MEANS)
+def known_facts() -> Scorer:
+    """Find each fact in the sentences of the report, as whole words: `stated`, and `cited` if with its source."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        sentences, facts = state.store_as(Answer).sentences, state.metadata[FACTS]
+        found = [[cited for text, cited in sentences if contains_answer(text, fact["any"])] for fact in facts]
+        missed = [fact["any"][0] for fact, places in zip(facts, found, strict=True) if not places]
+        cited = sum(any(fact["source"] in one for one in places) for fact, places in zip(facts, found, strict=True))
+        values = {"stated": 1 - len(missed) / len(facts), "cited": cited / len(facts)}
+        return Score(value=values, explanation=f"not stated: {', '.join(missed)}" if missed else None)
+
+    return score
+
+
+@scorer(metrics=_MEANS)
 def supporting_passages() -> Scorer:
     """Compare the cited passages with the supporting ones: those of the short answer, and those of the report."""
 
@@ -73,8 +93,9 @@ def supporting_passages() -> Scorer:
         answer, supporting = state.store_as(Answer), set(state.metadata[SUPPORTING])
         values = {}
         for part, names in (("answer", set(answer.cited)), ("report", set(answer.report_cited))):
-            values[f"{part}_recall"] = len(names & supporting) / len(supporting)
-            values[f"{part}_precision"] = len(names & supporting) / len(names) if names else 0.0
+            shared = len(names & supporting)
+            values[f"{part}_recall"] = shared / len(supporting) if supporting else 1.0
+            values[f"{part}_precision"] = shared / len(names) if names else float(not supporting)
         return Score(value=values)
 
     return score

@@ -1,8 +1,8 @@
 """Run the small evaluation over recorded answers: `python -m evals.small [--without MECHANISM …] [--store]`.
 
-Two tasks of five questions each run on a stack of their own, with answers that were written once for exactly these
-questions. A request that a change has altered gets the answer to the nearest recorded one; one without such an answer
-is refused, and counted as missed. `--store` writes `evals/figures.json`, and `docs/evaluation.md` from it.
+Three tasks run on a stack of their own, with answers that were written once for exactly these questions. A request
+that a change has altered gets the answer to the nearest recorded one; one without such an answer is refused, and
+counted as missed. `--store` writes `evals/figures.json`, and `docs/evaluation.md` from it.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,7 @@ from evals.by_hand.server import ByHandServer
 from evals.figures import PAGE, describe_conditions, load_figures, render_mechanisms, write_figures
 from evals.litqa import litqa
 from evals.multihop import RECORDED
+from evals.reports import reports
 from evals.short_answers import short_answers
 from evals.solvers import tenure
 from tests.model_server.recording import Recording
@@ -42,17 +43,19 @@ _ROUNDING: Final = 1e-9
 _HEAD: Final = """\
 # Evaluation
 
-Two tasks of five questions each are answered with the mechanisms of the settings, and without each of them. The answers
-of the model were written once, and are replayed: a request that is not the same gets the answer to the nearest one of
-the same role and question. `evals/README.md` has the commands and says what such a figure proves."""
+Three tasks of 12, 12 and 6 questions are answered with the mechanisms of the settings, and without each of them; the
+reports have effort `moderate`, the others `simple`. The answers of the model were written once, and are replayed: a
+request that is not the same gets the answer to the nearest one of the same role and question. `evals/README.md` has the
+commands and says what such a figure proves."""
 
 
 def build_tasks() -> list[Task]:
     """Return the tasks over the recorded documents."""
-    tasks = [litqa(), short_answers()]
-    for task in tasks:
-        task.solver = tenure(effort="simple", mode="research")
-    return tasks
+    efforts = {"simple": (litqa(), short_answers()), "moderate": (reports(),)}
+    for effort, tasks in efforts.items():
+        for task in tasks:
+            task.solver = tenure(effort=effort, mode="research")
+    return [task for tasks in efforts.values() for task in tasks]
 
 
 def start_server(folder: Path, recording: Recording) -> ByHandServer:
@@ -77,9 +80,9 @@ def measure(mechanism: str = "") -> dict[str, dict[str, float]]:
     return means | {"requests": {kind: float(kinds[kind]) for kind in ("exact", "nearest", "none")}}
 
 
-def evaluate_tasks(logs: Path) -> dict[str, dict[str, float]]:
-    """Run the tasks at the same time on the stack of the settings, and return the means of each."""
-    tasks = build_tasks()
+def evaluate_tasks(logs: Path, names: Collection[str] = ()) -> dict[str, dict[str, float]]:
+    """Run the named tasks, or all, at the same time on the stack of the settings, and return the means of each."""
+    tasks = [task for task in build_tasks() if not names or task.name in names]
     found = evaluate(tasks, max_tasks=len(tasks), log_dir=str(logs), display="none")
     for log in found:
         if log.status != "success":
@@ -102,7 +105,7 @@ def list_losses(means: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 def store(rows: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
     """Write the figures of each mechanism, with their conditions, and the page that shows them."""
-    conditions = "recorded answers, 5 questions a task, the settings' own model for vectors"
+    conditions = "recorded answers, the settings' own model for vectors"
     write_figures(load_figures() | describe_conditions() | {"conditions": conditions, "rows": rows})
     PAGE.write_text(render_page(), encoding="utf-8")
 

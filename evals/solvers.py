@@ -113,11 +113,13 @@ def read_two_lines(reply: str) -> tuple[str, list[int]]:
 
 def _fill_answer(answer: Answer, result: Result) -> Answer:
     short = [result.short_answer] if result.short_answer else []
-    claims = [*short, *(claim for section in result.sections for claim in section.claims)]
+    sections = [claim for section in result.sections for claim in section.claims]
+    claims = [*short, *result.abstract_claims, *sections, *(result.synthesis.claims if result.synthesis else ())]
     used = result.usage
     answer.text = short[0].text if short else ""
     answer.cited = _list_cited(result, short)
     answer.report_cited = _list_cited(result, claims)
+    answer.sentences = [(claim.text, _list_cited(result, [claim])) for claim in claims]
     answer.model_calls, answer.searches, answer.cost_usd = used.model_calls, used.searches, used.cost_usd
     answer.tokens = used.tokens_in + used.tokens_out
     answer.words = sum(len(claim.text.split()) for claim in claims)

@@ -14,18 +14,24 @@ from inspect_ai.solver import TaskState
 from evals.answers import Answer, contains_answer
 from evals.scorers import (
     CHOICES,
+    FACTS,
     INSUFFICIENT,
     SUPPORTING,
     UNKNOWN,
     choice,
     compute_token_f1,
     known_answer,
+    known_facts,
     supporting_passages,
     usage,
     verdict,
 )
 
-METADATA = {SUPPORTING: ["a.md", "b.md"], CHOICES: ["8 months", "18 months", INSUFFICIENT]}
+METADATA = {
+    SUPPORTING: ["a.md", "b.md"],
+    CHOICES: ["8 months", "18 months", INSUFFICIENT],
+    FACTS: [{"any": ["8 months", "eight months"], "source": "a.md"}, {"any": ["Émile Zola"], "source": "b.md"}],
+}
 
 
 def judge(scorer: Scorer, target: str | list[str], **answer: Any) -> dict[str, float]:
@@ -68,6 +74,20 @@ def test_the_best_of_several_known_answers_counts() -> None:
 
     assert found == {"exact": 1.0, "f1": 1.0, "contained": 1.0, "answered": 1.0}
     assert set(nothing.values()) == {0.0}
+
+
+def test_an_unanswerable_question_is_answered_by_no_answer() -> None:
+    """Any short answer to a question without a known one is wrong."""
+    assert judge(known_answer(), "") == {"exact": 1.0, "f1": 1.0, "contained": 1.0, "answered": 0.0}
+    assert judge(known_answer(), "", text="Zola") == {"exact": 0.0, "f1": 0.0, "contained": 0.0, "answered": 1.0}
+
+
+def test_a_fact_counts_as_cited_only_with_its_source() -> None:
+    """One of the wordings of a fact is enough; a sentence that cites another file states it without its source."""
+    sentences = [("It took eight months.", ["a.md"]), ("Emile Zola wrote it.", ["a.md"])]
+
+    assert judge(known_facts(), "", sentences=sentences) == {"stated": 1.0, "cited": 0.5}
+    assert judge(known_facts(), "", sentences=sentences[1:]) == {"stated": 0.5, "cited": 0.0}
 
 
 def test_a_verdict_is_the_first_word() -> None:

@@ -18,12 +18,14 @@ from tests.model_server.recording import Recording
 from tests.support.tiers import slow
 from tests.system.test_durability import ROOT, worker_process
 
-_PRINT = "import json, pathlib, evals.small as s; print(json.dumps(s.evaluate_tasks(pathlib.Path({!r}))))"
+_TASKS = ("short_answers", "reports")
+"""Tasks of both efforts, whose requests are of every role; all three take longer than a test should."""
+_PRINT = "import json, pathlib, evals.small as s; print(json.dumps(s.evaluate_tasks(pathlib.Path({!r}), {!r})))"
 
 
 async def evaluate(environment: dict[str, str], logs: Path) -> dict[str, dict[str, float]]:
     """Run the small evaluation in a process of its own, since Inspect patches the event loop of its process."""
-    command = (sys.executable, "-c", _PRINT.format(str(logs)))
+    command = (sys.executable, "-c", _PRINT.format(str(logs), _TASKS))
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe)
     output, errors = await process.communicate()

@@ -11,7 +11,7 @@ from inspect_ai import Task
 
 from evals.multihop import RECORDED
 from evals.scifact import scifact
-from evals.scorers import CHOICES, INSUFFICIENT, SUPPORTING, UNKNOWN
+from evals.scorers import CHOICES, FACTS, INSUFFICIENT, SUPPORTING, UNKNOWN
 from evals.small import build_tasks
 from evals.solvers import DOCS
 
@@ -24,13 +24,14 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Task]:
 
 
 def test_every_question_has_its_documents(tasks: dict[str, Task]) -> None:
-    """Five questions each; the supporting documents are among those that a question is asked over."""
-    assert {name: len(task.dataset) for name, task in tasks.items()} == dict.fromkeys(tasks, 5)
+    """The supporting documents, and those of the known facts, are among those that a question is asked over."""
+    assert {name: len(task.dataset) for name, task in tasks.items()} == {"litqa": 12, "short_answers": 12, "reports": 6}
     for task in tasks.values():
         for sample in task.dataset:
             assert sample.metadata is not None
             (folder,) = sample.metadata[DOCS]
             assert {path.name for path in Path(folder).iterdir()} >= set(sample.metadata[SUPPORTING])
+            assert {fact["source"] for fact in sample.metadata.get(FACTS, ())} <= set(sample.metadata[SUPPORTING])
 
 
 def test_a_choice_is_offered_in_the_question(tasks: dict[str, Task]) -> None:

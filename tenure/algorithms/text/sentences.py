@@ -33,7 +33,9 @@ _BLANK = re.compile(r"\s")
 _PIECE = re.compile(r"\S+")
 # A line with at most one mark at its end that ends a sentence of any language: "Rotate logs nightly.".
 _ONE_SENTENCE = re.compile(r"[^.!?\u0370-\u200f\u2020-\U0010ffff]*+[.!?]?\s*")
-_INSIDE_WORD = re.compile(r"\d\.[^\W\d_]")  # The point of "3.X".
+# The point of "3.X", and of the names "io.TextIOWrapper", "dict.__setitem__" and "asyncio.Lock()"; not that of
+# "It ends here.Next it begins", a text without a blank between two sentences.
+_INSIDE_WORD = re.compile(r"\d\.[^\W\d_]|\w\.(?:\w*_|\w+\(|[A-Z]+[a-z]\w*[A-Z])")
 
 STOP_WORDS = frozenset(
     """a about above after again against all also although am among an and any are as at be because been before being
@@ -120,9 +122,9 @@ def _split_line(line: str, offset: int, block: int, kind: Literal["prose", "item
 def _find_boundaries(line: str) -> list[tuple[int, int]]:
     """Return the offsets of the sentences; blanks become spaces because sentencex panics at multi-byte blanks.
 
-    No sentence ends inside a word such as `3.X`. A long line is read in windows, since the time that sentencex takes
-    for quotation marks grows with their square. The last sentence of a window may be cut, so the next window begins
-    with it; a sentence as long as a window is joined with the next one.
+    No sentence ends inside a word such as `3.X` or `dict.__setitem__`. A long line is read in windows, since the time
+    that sentencex takes for quotation marks grows with their square. The last sentence of a window may be cut, so the
+    next window begins with it; a sentence as long as a window is joined with the next one.
     """
     if _ONE_SENTENCE.fullmatch(line):
         return [(0, len(line))]

@@ -157,6 +157,15 @@ def test_no_sentence_ends_inside_a_word() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["io.TextIOWrapper", "dict.__setitem__", "asyncio.Lock()", "ssl.SSLContext()"])
+def test_no_sentence_ends_inside_a_name(name: str) -> None:
+    """A name of code with a point is one word, and a missing blank after a sentence is none."""
+    assert [one.text for one in split_sentences(f"It calls {name} at once.Nothing follows.")] == [
+        f"It calls {name} at once.",
+        "Nothing follows.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
