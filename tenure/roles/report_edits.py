@@ -116,8 +116,8 @@ class ReportReviewerOutput(RoleOutput):
 
     title: str = ""
     """Another title; empty to keep it."""
-    short_answer: str = ""
-    """Another short answer; empty to keep it."""
+    short_answer: str | None = None
+    """Another short answer, empty for none; None to keep it."""
     sections: tuple[PartVerdict, ...] = ()
     """Verdicts on sections."""
     wrong: tuple[SentenceVerdict, ...] = ()
@@ -167,7 +167,9 @@ def parse_review(text: str) -> ReportReviewerOutput:
     }
     return ReportReviewerOutput(
         title=_read_last(entries, "TITLE", MAX_TITLE_CHARACTERS),
-        short_answer=_read_last(entries, "ANSWER", MAX_SHORT_ANSWER_CHARACTERS),
+        short_answer=_read_last(entries, "ANSWER", MAX_SHORT_ANSWER_CHARACTERS)
+        if any(entry.keyword == "ANSWER" for entry in entries)
+        else None,
         sections=tuple(_read_section(entry.text) for entry in entries if entry.keyword == "SECTION")[:MAX_EDITS],
         wrong=tuple(_read_verdict(*entry) for entry in _read_numbered(entries, "WRONG", _NUMBERS))[:MAX_EDITS],
         replace=sentences["REPLACE"],

@@ -152,7 +152,8 @@ class _Parts:
             text = text[match.end() :]
             answer, _, others = text.partition("\n")
             if len(answer) <= MAX_SHORT_ANSWER_CHARACTERS:
-                self.short_answer, text = _read_marks(answer.strip(" *_")).text.rstrip("."), others
+                short, text = _read_marks(answer.strip(" *_")).text.rstrip("."), others
+                self.short_answer = short if short.strip(" –—-") else ""
         if kind == "section" and (label := _LABEL.match(text)):
             lead_in = WrittenSentence(text=f"**{label[2].rstrip(' .:')}**", passages=(), kind="lead_in")
             self.add_sentences("paragraph", [lead_in])

@@ -22,10 +22,13 @@ _SAID = (
 )
 _NEAR = r"(?:[^.;]|\.(?=\d)){0,80}"  # Text of the same sentence; the point of "2.1" ends none.
 _ABSENCES: Final = (
-    # "The sources name no metric", "The consumer guide, which names no version", "The manual is silent on it".
-    re.compile(rf"\b{_SOURCES}\b{_NEAR}\b(?:no|not|none|nothing|never|neither|nowhere|silent)\b", re.IGNORECASE),
-    # "No number of cores is stated", "It is not documented".
-    re.compile(rf"\b(?:no|not|none|nothing|never|nowhere)\b{_NEAR}\b{_SAID}\b", re.IGNORECASE),
+    # "The sources name no metric", "The consumer guide, which names no version", "The manual is silent on it"; not
+    # "Packages fail to install from source, because they specify no encoding".
+    re.compile(
+        rf"(?<!from )\b{_SOURCES}\b{_NEAR}\b(?:no|not|none|nothing|never|neither|nowhere|silent)\b", re.IGNORECASE
+    ),
+    # "No number of cores is stated", "It is not documented"; not "If no warning can be given".
+    re.compile(rf"(?<!\bif )\b(?:no|not|none|nothing|never|nowhere)\b{_NEAR}\b{_SAID}\b", re.IGNORECASE),
     # "The alarm is described without differences between versions".
     re.compile(rf"\b{_SAID}\b{_NEAR}\bwithout\b", re.IGNORECASE),
     re.compile(r"\b(?:unknown|undocumented|unspecified|unstated|leaves? open|left open)\b", re.IGNORECASE),

@@ -69,7 +69,9 @@ def _write_block(block: BlockNode, level: int) -> Iterator[str]:
         case ParagraphNode():
             yield ("> " if block.style == "question" else "") + write_line(block.line)
         case ListNode():
-            signs = (f"{n}." if block.ordered else "-" for n in range(1, len(block.items) + 1))
+            # Another sign, since a list of notes would continue a list of statements before it.
+            bullet = "*" if block.style == "note" else "-"
+            signs = (f"{n}." if block.ordered else bullet for n in range(1, len(block.items) + 1))
             yield "\n".join(f"{sign} {write_line(item)}" for sign, item in zip(signs, block.items, strict=True))
         case DefinitionsNode():
             yield "\n".join(f"- **{write_line(term)}:** {write_line(meaning)}" for term, meaning in block.items)

@@ -39,9 +39,9 @@ Topics:
 - Each thing that the question asks for belongs to exactly one topic, also if no passage shown speaks of it: the
   searches are to find it.
 - A reader's order: what it is, how the subjects compare, what they demand, their limits.
-- The report opens with the answer and closes with recommendations and with what is not known, so none of these is a
-  topic. An introduction, an overview and a document as such are no topics either. If the question asks what to choose
-  or to do, plan the facts that decide it.
+- The report opens with the answer, with what speaks for and against a position, and closes with recommendations and
+  with what is not known, so none of these is a topic. An introduction, an overview and a document as such are no topics
+  either. If the question asks what to choose or to do, plan the facts that decide it.
 
 Searches:
 - Each is read alone and names its subject: “delivery limit of quorum queues, default”, not “What is the default?”.

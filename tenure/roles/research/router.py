@@ -22,7 +22,7 @@ QUERY_TYPES: Final[Mapping[QueryType, str]] = {
     "temporal": "when something happened, in which order, or how it changed over time",
     "hypothetical": "what would happen if something were otherwise",
     "procedural": "how to do something, step by step",
-    "evaluative": "whether something is good, right or advisable, for one thing without a rival",
+    "evaluative": "whether something is good, right or advisable, or whether a choice was right",
     "factual": "a fact, a name, a number, a definition or a list of them",
     "analytical": "how something works or is made up; every other question",
 }

@@ -45,7 +45,7 @@ REPLACE 12: the new sentence with its marks [3, 8]; of a cell or a definition it
 Change no more of a sentence than you must.
 DELETE 14, 17 – sentences that cannot be corrected, repeat others, or state an absence that is none.
 OPEN 16: a statement of absence that stays open after you have read the passages found for it, and in a few words what
-is nearest in them. One that was searched for and has no OPEN, REPLACE or DELETE is left out of the report.
+is nearest in them. A gap (“[?]”) that was searched for and has no OPEN, REPLACE or DELETE is left out of the report.
 ADD 12: a new sentence with its marks, after sentence 12 and in its block; 0 for the start of the draft.
 BLOCK 12: a new paragraph, list, table or code after the block of sentence 12, in Markdown on the lines below. Code that
 is wrong is deleted and written again as a whole.
@@ -58,7 +58,8 @@ same version and under the same conditions; high if the answer turns on it, else
 ANSWERED yes: a part of the question, by the report after your edits – or partly or no; one entry for each part.
 ISSUE: an error of the report that remains after your edits.
 TITLE: a title that says what the report finds, if the one of the draft does not.
-ANSWER: the short answer of at most twelve words, if that of the draft is wrong.
+ANSWER: the short answer of at most twelve words, in words of the sentences that state it, if that of the draft is
+wrong; “–” if there is none.
 DONE – at the end; without edits and searches before it, nothing that matters has to change.
 
 The brackets after a sentence of the draft give the result of a check of its words. One with details that are not
@@ -69,8 +70,8 @@ An answer to something that was called unknown is added where it belongs, and th
 REPLACE, narrowed to the half that stays open, with “[?]” and, only if other words would find it, “(search: sentence)”.
 Text reads well after your edits. Matters of taste need no edit."""
 
-LAST_TASK = """No further search is possible, so there is no SEARCH. The entries OPEN, CONFLICT, CONSIDER and ANSWERED
-of an earlier review hold: repeat only those that have changed."""
+LAST_TASK = """No further search is possible: leave SEARCH out. The entries OPEN, CONFLICT, CONSIDER and ANSWERED of an
+earlier review, if there was one, hold: repeat only those that have changed."""
 """Addition if the results of a search could not be read."""
 
 
@@ -209,9 +210,9 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
     ]
     edits = replace(edits, deletions={*edits.deletions, *(absence.number for absence in unanswered)})
     text, misplaced = _apply_edits(judged, edits)
-    named = {"title": output.title, "short_answer": output.short_answer}
+    short_answer = text.short_answer if output.short_answer is None else output.short_answer
     return ReportReview(
-        text=text.model_copy(update={name: value for name, value in named.items() if value}),
+        text=text.model_copy(update={"title": output.title or text.title, "short_answer": short_answer}),
         queries=output.queries or _list_missing_parts(output),
         unanswered=tuple(absence.claim.text for absence in unanswered),
         verdicts=tuple(

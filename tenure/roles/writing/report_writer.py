@@ -58,8 +58,8 @@ position: they are compared."""
 DIRECT_TASK = f"""Write a direct answer to the question, as Markdown:
 
 # Title of at most fourteen words
-Answer: the answer in at most twelve words, if the question has such an answer: a name, number, date, place, list, Yes
-or No. Else leave the line out.
+Answer: the answer in at most twelve words, in words of the sentences below, if the question has such an answer: a name,
+number, date, place, list, Yes or No. Else leave the line out.
 
 The answer in one to five sentences: what decides it first, then the conditions and limits that change it.
 {ANSWER_RULES}
@@ -75,17 +75,17 @@ two items, at most four, each ended by a search: the sentence that would state i
 REPORT_TASK = f"""Write the report, as Markdown:
 
 # Title of at most fourteen words that says what the report finds
-Answer: the answer in at most twelve words, if the question has such an answer: a name, number, date, place, list, Yes
-or No. Else leave the line out.
+Answer: the answer in at most twelve words, in words of the sentences below, if the question has such an answer: a name,
+number, date, place, list, Yes or No. Else leave the line out.
 
 The answer in three to five sentences that decide: a reader who reads nothing else comes away with the right answer, its
 conditions, and no more certainty than the passages have. One of them names an open point that would change the answer.
 {ANSWER_RULES}
 
 If the question compares or chooses, one table of whole options (rows) by the requirements of the question (columns)
-with a verdict as the last column; a few words and a mark in each cell, also in one whose number follows from others,
-“{NOT_STATED}” where the passages say nothing. A requirement on which they speak of fewer than half of the options is no
-column but a sentence; a comparison of two things in one or two values needs no table.
+and, if it chooses, a verdict as the last column; a few words and a mark in each cell, also in one whose number follows
+from others, “{NOT_STATED}” where the passages say nothing. A requirement on which they speak of fewer than half of the
+options is no column but a sentence; a comparison of two things in one or two values needs no table.
 
 ## Heading of each part of the outline, exactly as in <outline>, in its order
 The answer to the part's question first, then what it rests on, how it works, what it demands and its limits. Choose the

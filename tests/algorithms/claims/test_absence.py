@@ -54,6 +54,8 @@ def test_statements_on_what_sources_lack_are_found(text: str) -> None:
         "Rye does not rise in the cold.",
         "Only rye is aged.",
         "First knead, then wait.",
+        "Loaves fail to bake from source grain, because they contain no salt.",
+        "If no warning can be given, the oven waits.",
         "The first loaf of the line was code-named Rye.",
         "The oldest oven is in Rome.",
         "Set `no-documented-flag` to true.",

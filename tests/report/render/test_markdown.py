@@ -25,7 +25,7 @@ EXPECTED = """\
 
 The Moon pulls the water towards it. [1]
 
-- A mark also stands for the sentences before it in its paragraph, back to the mark before it.
+* A mark also stands for the sentences before it in its paragraph, back to the mark before it.
 
 ## The rhythm
 
@@ -274,7 +274,7 @@ def test_a_conclusion_has_a_short_mark() -> None:
     text = rendered(report(synthesis=SynthesisDraft(resolution=paragraph(RISES), comparison=table)))
 
     assert "| **Neap** | Neap tides are weak. [i] [2] |" in text
-    assert text.index("- \\[i]: concluded from the cited words") < text.index("## Comparison")
+    assert text.index("* \\[i]: concluded from the cited words") < text.index("## Comparison")
     assert "concluded from the cited words" not in rendered(report())
 
 

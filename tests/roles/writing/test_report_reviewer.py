@@ -106,8 +106,9 @@ def test_a_review_reads_and_changes_title_and_short_answer() -> None:
     assert f"Title: Bread and cheese\nShort answer: Two hours\n\n## Answer\n1. {MADE}" in prompt
     changed = review("TITLE: Rye rises.", "ANSWER: One hour.", text=text).text
     assert (changed.title, changed.short_answer) == ("Rye rises", "One hour")
-    kept = review("ANSWER: none", "ANSWERED yes: all", text=text).text
+    kept = review("TITLE: none", "ANSWERED yes: all", text=text).text
     assert (kept.title, kept.short_answer) == ("Bread and cheese", "Two hours")
+    assert review("ANSWER: –", text=text).text.short_answer == ""
 
 
 DRAFT_OF_CODE = (Block(kind="code", claims=(Claim(text="bake:\n  now", status="supported"),)),)
