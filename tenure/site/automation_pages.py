@@ -136,14 +136,15 @@ async def _download_answers(service: Service, request: Request) -> Response:
 
 
 async def _read_answer(service: Service, outcome: BatchOutcome) -> tuple[str, str]:
-    """Return the short answer of a run and the abstract of its report, or the reason for a missing one."""
+    """Return the short answer of a run and the abstract of its report or its first excerpt, or why there is none."""
     if outcome.status not in STATUSES_WITH_REPORT:
         return "", outcome.note
     try:
         result = await service.read_result(outcome.run)
     except TenureError as error:
         return "", str(error)
-    return result.short_answer.text if result.short_answer else "", result.abstract
+    excerpt = next((claim.text for section in result.sections for claim in section.claims), "")
+    return result.short_answer.text if result.short_answer else "", result.abstract or excerpt
 
 
 ROUTES: Final = (

@@ -105,6 +105,8 @@ def build_routes(service: Service) -> list[Route]:
         largest = MAX_UPLOAD_BODY_BYTES if (path, method) in _UPLOADS else None
         return Route(path, answer, methods=[method], max_body_size=largest)
 
+    # Quotas of a person count single runs, and the settings are those of all.
+    installation = () if service.place.is_shared else (*automation_pages.ROUTES, *settings_pages.ROUTES)
     return [
         route("/", _show_start),
         Route("/static/{name}", send_static),
@@ -126,7 +128,7 @@ def build_routes(service: Service) -> list[Route]:
         route("/runs/{run:path}", _show_run),
         route("/diff", _show_diff),
         route("/choices", _show_choices),
-        *(route(*page) for page in (*knowledge_pages.ROUTES, *automation_pages.ROUTES, *settings_pages.ROUTES)),
+        *(route(*page) for page in (*knowledge_pages.ROUTES, *installation)),
     ]
 
 

@@ -139,7 +139,7 @@ async def test_tools_are_listed_before_the_stack_is_started(tmp_path: Path) -> N
         tools = (await client.list_tools()).tools
         templates = (await client.list_resource_templates()).resource_templates
 
-    assert (len(tools), len(templates)) == (6, 5)
+    assert (len(tools), len(templates)) == (7, 5)
     assert line("status", "--json").returncode == 4
 
 

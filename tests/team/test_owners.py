@@ -4,6 +4,7 @@ The routes are those of the router, so a new one fails here until it is listed w
 """
 
 import json
+from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -104,7 +105,7 @@ PROBES = {
 
 def list_routes() -> list[str]:
     """Return the routes of page and API."""
-    place = locate_server(Settings(_env_file=None))
+    place = replace(locate_server(Settings(_env_file=None)), is_shared=True)
     routes = build_site(Service(place), "").routes
     return [
         f"{method} {path.replace(':path}', '}').replace(':int}', '}')}"
@@ -187,6 +188,7 @@ async def test_no_tool_shows_or_changes_what_is_anothers(team: Team) -> None:
         "status": {"run": run},
         "steer": {"run": run, "command": "cancel"},
         "search": {"words": "launch", "corpora": ["ann-notes"]},
+        "label": {"run": run, "title": "taken"},
     }
     assert calls.keys() == TOOLS.keys()
     async with own, Client(streamable_http_client(f"{team.origin}/mcp", http_client=own)) as client:

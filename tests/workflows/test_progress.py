@@ -28,7 +28,7 @@ async def test_progress_shows_the_current_cycle_and_outline(serving: Serving) ->
         FINISH,
     )
     chat = ScriptedChat(story(planner=planner))
-    limits = RunLimits(min_relevance=0.05, max_report_revisions=0)
+    limits = RunLimits(min_relevance=0.05, max_report_revisions=0, max_cycles=3)
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(RunRequest(question="What of bread and cheese?", corpora=("kitchen",), limits=limits))
         result = await run.result()

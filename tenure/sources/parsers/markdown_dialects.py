@@ -89,7 +89,7 @@ _MARK_LINE: Final = re.compile(
 _OPEN_COMPONENT: Final = re.compile(r"\s{0,24}<[A-Z][\w.]{0,60}(?:\s[^<>]{0,400})?\Z")
 _MAX_COMPONENT_LINES: Final = 30
 # A line that begins with no mark of the patterns above, such as "Rotate logs nightly.".
-_PLAIN: Final = re.compile(r"\s*(?:(?!import\s|export\s)[^\s`~:!?=<>{\\(+#-]|\Z)")
+_PLAIN: Final = re.compile(r"\s*(?:(?!import\s|export\s)[^\s`~:!?=<>{\\(+#/^-]|\Z)")
 # '<table class="wide">', but neither "the `<table>` tag" nor "<tables>".
 _TABLE_START: Final = re.compile(r"\s{0,24}<table(?:[\s>]|\Z)")
 _TABLE_END: Final = "</table>"

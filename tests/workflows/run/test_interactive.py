@@ -140,7 +140,7 @@ async def test_outline_is_changed_during_the_research(serving: Serving) -> None:
 
     chat = ScriptedChat(story(planner=planner))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
-        run = await stage.start(limited(has_model=False))
+        run = await stage.start(limited(has_model=False, max_cycles=4))
         await held.reached.wait()
         await until(run, lambda progress: progress.topics)
         affects = await told(run, "outline", outline=topics("Bread => Loaves", "Wine"))
