@@ -136,15 +136,17 @@ async def _download_answers(service: Service, request: Request) -> Response:
 
 
 async def _read_answer(service: Service, outcome: BatchOutcome) -> tuple[str, str]:
-    """Return the short answer of a run and the abstract of its report or its first excerpt, or why there is none."""
+    """Return the short answer of a run, and its abstract, its first excerpt or the reason for a missing report."""
     if outcome.status not in STATUSES_WITH_REPORT:
         return "", outcome.note
     try:
         result = await service.read_result(outcome.run)
     except TenureError as error:
         return "", str(error)
-    excerpt = next((claim.text for section in result.sections for claim in section.claims), "")
-    return result.short_answer.text if result.short_answer else "", result.abstract or excerpt
+    excerpts = (claim.text for section in result.sections for claim in section.claims if claim.citations)
+    is_cited = any(claim.citations for claim in result.abstract_claims)
+    abstract = result.abstract if is_cited else next(excerpts, "")
+    return result.short_answer.text if result.short_answer else "", abstract
 
 
 ROUTES: Final = (
