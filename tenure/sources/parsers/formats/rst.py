@@ -234,7 +234,8 @@ def _find_title(fields: dict[str, str]) -> str:
 
 _FOOTNOTE_MARK = "\x00"
 """Character in place of the mark of a footnote, which is removed with the space before it."""
-_MARKED = re.compile(rf"\s*{_FOOTNOTE_MARK}")
+# A mark, and several with commas between them: "used by pip [1]_, [2]_, and [3]_.".
+_MARKED = re.compile(rf"\s*{_FOOTNOTE_MARK}(?:[\s,]*(?:and\s+)?{_FOOTNOTE_MARK})*")
 
 
 class _TreeWriter:

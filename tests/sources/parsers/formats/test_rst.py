@@ -209,10 +209,13 @@ def test_directives_and_references_inside_lines_keep_their_words() -> None:
 
 
 def test_marks_of_footnotes_leave_no_gap() -> None:
-    """A mark is removed with the space before it, also before punctuation, at the end and inside of emphasis."""
-    text = "It was accepted on Monday [1]_. See *the vote* [2]_ and the minutes [1]_\n\n.. [1] Mail.\n.. [2] Vote.\n"
+    """A mark is removed with the space before it, also at the end and in a list of marks, with its commas."""
+    text = (
+        "It was accepted on Monday [1]_. See *the vote* [2]_ and the minutes [1]_, [2]_, and [1]_ there\n\n"
+        ".. [1] Mail.\n.. [2] Vote.\n"
+    )
 
-    assert parse_rst(text).text.startswith("It was accepted on Monday. See the vote and the minutes")
+    assert parse_rst(text).text.startswith("It was accepted on Monday. See the vote and the minutes there")
     assert "  " not in parse_rst(text).text
 
 
