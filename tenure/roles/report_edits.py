@@ -166,10 +166,8 @@ def parse_review(text: str) -> ReportReviewerOutput:
         for keyword in ("REPLACE", "ADD")
     }
     return ReportReviewerOutput(
-        title=_read_last(entries, "TITLE", MAX_TITLE_CHARACTERS),
-        short_answer=_read_last(entries, "ANSWER", MAX_SHORT_ANSWER_CHARACTERS)
-        if any(entry.keyword == "ANSWER" for entry in entries)
-        else None,
+        title=_read_last(entries, "TITLE", MAX_TITLE_CHARACTERS) or "",
+        short_answer=_read_last(entries, "ANSWER", MAX_SHORT_ANSWER_CHARACTERS),
         sections=tuple(_read_section(entry.text) for entry in entries if entry.keyword == "SECTION")[:MAX_EDITS],
         wrong=tuple(_read_verdict(*entry) for entry in _read_numbered(entries, "WRONG", _NUMBERS))[:MAX_EDITS],
         replace=sentences["REPLACE"],
@@ -189,10 +187,13 @@ def parse_review(text: str) -> ReportReviewerOutput:
     )
 
 
-def _read_last(entries: Sequence[Entry], keyword: str, max_characters: int) -> str:
-    """Return the last text of a keyword without its full stop; empty for none and for a longer one."""
-    text = next(reversed(list_texts(entries, keyword)), "").rstrip(".")
-    return text if len(text) <= max_characters else ""
+def _read_last(entries: Sequence[Entry], keyword: str, max_characters: int) -> str | None:
+    """Return the last text of a keyword without marks and full stop, empty for a dash; None for no or a longer one."""
+    last = [entry for entry in entries if entry.keyword == keyword][-1:]
+    texts = list_texts(last, keyword)
+    sentence = parse_sentence(texts[0]) if texts else None
+    text = sentence.text.rstrip(".") if sentence else ""
+    return None if not last or len(text) > max_characters else text
 
 
 def _read_numbered(

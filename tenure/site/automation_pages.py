@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import hashlib
 import io
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -95,7 +96,9 @@ async def _start_batch(service: Service, request: Request) -> Response:
         items = parse_batch(Path("questions.csv" if is_csv else "questions.txt"), form.get("questions", ""))
         values = {name: form[name] for name in ("parallel", "max_cost_usd") if form.get(name, "").strip()}
         body = validate_request(BatchBody, values | _read_sources(form))
-        planned = await asyncio.to_thread(plan_items, items, "questions", body, service.settings)
+        # Other documents or limits make another batch of the same questions.
+        conditions = hashlib.sha256(body.model_dump_json().encode()).hexdigest()[:6]
+        planned = await asyncio.to_thread(plan_items, items, f"questions-{conditions}", body, service.settings)
         batch, _ = await start_batch(service, planned)
     except TenureError as error:
         return await _show_batches(service, request, form, error)

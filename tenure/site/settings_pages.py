@@ -4,8 +4,10 @@ import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
+from urllib.parse import urlsplit
 
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
+from pydantic_settings import SettingsError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -36,6 +38,7 @@ from tenure.settings import (
     MODEL_SERVER_VARIABLES,
     ClientSettings,
     Settings,
+    describe_settings_error,
     get_environment_variable,
     list_given_variables,
     load_stored_variables,
@@ -119,6 +122,12 @@ SECTIONS: Final = {
 }
 
 
+_OWN_MACHINE: Final = ("127.0.0.1", "::1", "localhost")
+
+_SERVERS_WITH_KEY: Final = ("TENURE_RERANK", "TENURE_TRANSCRIPTION")
+"""Beginnings of the variables for the address and the key of servers besides that of the model."""
+
+
 class SettingField(NamedTuple):
     """A setting as a form shows it."""
 
@@ -158,8 +167,11 @@ class SettingsState:
 
         async def restart() -> None:
             if before is not None:
-                await before
-            self.note = await asyncio.to_thread(restart_worker, settings)
+                await asyncio.wait([before])
+            try:
+                self.note = await asyncio.to_thread(restart_worker, settings)
+            except Exception as error:  # no caller awaits the task, so the page shows the reason
+                self.note = f"The worker was not restarted: {error}"
 
         self.note, self._restart = "", asyncio.create_task(restart())
         return settings
@@ -331,11 +343,16 @@ async def _save_section(service: Service, request: Request) -> Response:
         changes = _read_changes(fields, form)
         if section.key == "model":
             changes |= _read_endpoint(form, changes, stored)
+        for server in _SERVERS_WITH_KEY:
+            if f"{server}_BASE_URL" in changes and f"{server}_API_KEY" in stored:
+                changes.setdefault(f"{server}_API_KEY", "")  # the key of the server before
         if changes:
             await asyncio.to_thread(save_variables, settings.home, changes)
-            if section.key == "model" and changes.get("OPENAI_BASE_URL"):
-                await _choose_listed_model(settings)
-            settings = await get_state(request).apply(service)
+            try:
+                if section.key == "model" and urlsplit(changes.get("OPENAI_BASE_URL", "")).hostname in _OWN_MACHINE:
+                    await _choose_listed_model(settings)
+            finally:  # what is saved holds also if the server does not answer
+                settings = await get_state(request).apply(service)
             get_state(request).checks.pop(section.key, None)
     except TenureError as error:
         return await _show_settings(service, request, form, error, section.key)
@@ -345,7 +362,7 @@ async def _save_section(service: Service, request: Request) -> Response:
 
 
 async def _choose_listed_model(settings: Settings) -> None:
-    """Store the first model that another server than OpenAI's lists, if none is named: it has no `gpt-5`."""
+    """Store the first model that a server on this machine lists, if none is named: it has no `gpt-5`."""
     if "TENURE_MODEL" in {*load_stored_variables(settings.home), *list_given_variables()}:
         return
     changed = await asyncio.to_thread(load_settings, settings)
@@ -498,7 +515,10 @@ def _guard(handler: Callable[[Service, Request], Awaitable[Response]]) -> Callab
 
     async def answer(service: Service, request: Request) -> Response:
         check_configurable(service.settings)
-        return await handler(service, request)
+        try:
+            return await handler(service, request)
+        except (ValidationError, SettingsError) as error:
+            raise TenureError(describe_settings_error(error)) from error
 
     return answer
 

@@ -22,8 +22,10 @@ _POSITION = re.compile(
     re.IGNORECASE,
 )
 """Questions that assert something on which sources can take sides: advice, evaluations, comparisons, effects."""
-# "Should we add a learner first or remove the old member?"; not "Should we move or not?".
-_CHOICE = re.compile(r"\bor\b(?! (?:not|no|any|other|so|more|less)\b)", re.IGNORECASE)
+# "Should we add a learner first or remove the old member?"; not "Should we move or not?" and "with one or two nodes".
+_CHOICE = re.compile(
+    r"\b(?<!one )(?<!two )(?<!three )or\b(?! (?:not|no|any|other|so|more|less|two|three|four)\b)", re.IGNORECASE
+)
 
 
 def find_position(question: str) -> str:
@@ -32,7 +34,12 @@ def find_position(question: str) -> str:
     A choice has none, since a passage for one of its alternatives is neither for nor against the question.
     """
     parts = (clause.text for clause in split_clauses(question[:MAX_QUESTION_CHARACTERS]))
-    return next((part for part in parts if _POSITION.match(part) and not _CHOICE.search(part)), "")
+    return next((part for part in parts if _POSITION.match(part) and not is_choice(part)), "")
+
+
+def is_choice(question: str) -> bool:
+    """Return whether a question names alternatives."""
+    return bool(_CHOICE.search(question))
 
 
 def choose_position(query: str, question: str) -> str:

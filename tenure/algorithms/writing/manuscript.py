@@ -15,6 +15,7 @@ from tenure.algorithms.research.coverage import compute_coverage
 from tenure.algorithms.research.open_parts import select_open_parts
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
+from tenure.algorithms.retrieval.positions import is_choice
 from tenure.algorithms.retrieval.rrf import fuse_rankings, interleave_rankings
 from tenure.algorithms.text.questions import format_heading
 from tenure.algorithms.text.sentences import guess_language, stem_words
@@ -112,8 +113,8 @@ def cite_short_answer(answer: str, text: Draft, question: str) -> Claim | None:
     """Return a short answer with the quotes of the sentences that contain it: of a single one, if there is one.
 
     Of several such sentences it is the one that gives the chain of facts, whose quotes are all that the answer rests
-    on. A word of the answer may also be one of the quotes, or, if sentences state the others, of the question. Yes or
-    No alone is stated by the first sentence.
+    on. A word of the answer may also be one of the quotes, or, if sentences state the others and the question names no
+    alternatives, of the question. Yes or No alone is stated by the first sentence.
 
     Returns:
         None if there is no answer, or if the text does not contain all of its words.
@@ -130,7 +131,8 @@ def cite_short_answer(answer: str, text: Draft, question: str) -> Claim | None:
         if missing & stems:
             chosen.append(claim)
             missing -= stems
-    if not chosen or not (single or missing <= set(stem_words(question))):
+    asked = set() if is_choice(question) else set(stem_words(question))
+    if not chosen or not (single or missing <= asked):
         return None
     return combine_claims(chosen).model_copy(update={"text": answer, "part": ""})
 

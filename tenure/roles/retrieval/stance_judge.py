@@ -46,7 +46,7 @@ class JudgedPassage(RoleOutput):
     """Number of the passage, from 1."""
     side: PassageStance
     """Its side."""
-    words: str = Field(default="", max_length=600)
+    words: str = Field(default="", max_length=2000)
     """Sentence of the passage that takes the side; empty if it is neutral."""
 
 

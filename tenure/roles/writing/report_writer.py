@@ -79,7 +79,7 @@ Answer: the answer in at most twelve words, in words of the sentences below, if 
 number, date, place, list, Yes or No. Else leave the line out.
 
 The answer in three to five sentences that decide: a reader who reads nothing else comes away with the right answer, its
-conditions, and no more certainty than the passages have. One of them names an open point that would change the answer.
+conditions, and no more certainty than the passages have. If an open point would change the answer, a sentence says so.
 {ANSWER_RULES}
 
 If the question compares or chooses, one table of whole options (rows) by the requirements of the question (columns)
@@ -104,9 +104,9 @@ because of these facts), each marked as an inference, at most six. Left out if t
 What the passages leave open and a reader who has to decide needs to know: one specific thing to a list item, two things
 in two items, the most important first, at most six, each ended by a search: the sentence that would state it, as its
 source would write it, with words that the passages lack: “- … [?] (search: sentence)”. No item asks for “further” or
-“other” things, which no search can settle. An absence is stated here and, if it would change the answer, there, and
-nowhere else; “first”, “oldest”, “only” or “no other” is said of the sources only if a passage says so. Left out if
-nothing is.
+“other” things, which no search can settle. Apart from cells, an empty side and what would change the answer, an absence
+is stated nowhere else; “first”, “oldest”, “only” or “no other” is said of the sources only if a passage says so. Left
+out if nothing is.
 
 Plain, exact sentences for an expert who has to decide; every statement once, in the part to which it belongs; no
 introduction of the report or its sections, no summary at the end."""

@@ -10,6 +10,8 @@ import json
 import os
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from tenure.contracts.run.run import RunLimits
 from tenure.prices import load_prices
 from tenure.private_files import read_or_create_secret
@@ -59,8 +61,13 @@ def build_site_environment(settings: Settings) -> dict[str, str | None]:
     The page reads the file of the home, chooses a model of this machine and has defaults itself, so that it can change
     them: it gets what else the environment or a caller has set.
     """
-    given, stored = read_settings({}, settings.home), Settings(home=settings.home)
+    stored = Settings(home=settings.home)
+    try:
+        given = read_settings({}, settings.home)
+    except ValidationError:  # the environment needs the file, as a provider that is one of its MCP servers
+        given = stored
     from_file = {name for name in Settings.model_fields if getattr(given, name) != getattr(stored, name)}
+    from_file |= stored.model_fields_set - given.model_fields_set
     environment: dict[str, str | None] = {}
     for name in Settings.model_fields:
         configured = settings.configured or settings

@@ -19,6 +19,7 @@ from tenure.algorithms.retrieval.positions import choose_position, find_position
         ("Is one oven enough for us?", "Is one oven enough for us?"),
         ("Should I knead dough or not?", "Should I knead dough or not?"),
         ("Should I knead the dough first or fold it?", ""),
+        ("Is it safe to bake with one or two ovens?", "Is it safe to bake with one or two ovens?"),
         ("Is Anna older than Berta?", ""),
         ("Were Anna and Berta of the same nationality?", ""),
         ("Does the oven have a window?", ""),

@@ -126,6 +126,7 @@ def test_words_of_a_quote_and_of_the_question_need_no_sentence() -> None:
     assert manuscript.cite_short_answer("Ghent, Flanders", text, "Where?") is not None
     assert manuscript.cite_short_answer("the guild of Ghent", text, "Where did the guild begin?") is not None
     assert manuscript.cite_short_answer("the guild of Ghent", text, "Where?") is None
+    assert manuscript.cite_short_answer("Ghent, in 1840", text, "Did it begin in 1820 or 1840?") is None
 
 
 def test_excerpts_state_the_short_answer_of_a_report_without_an_abstract() -> None:

@@ -109,6 +109,8 @@ def test_a_review_reads_and_changes_title_and_short_answer() -> None:
     kept = review("TITLE: none", "ANSWERED yes: all", text=text).text
     assert (kept.title, kept.short_answer) == ("Bread and cheese", "Two hours")
     assert review("ANSWER: –", text=text).text.short_answer == ""
+    assert review("ANSWER: One hour [1].", "TITLE: Rye rises [1]", text=text).text.short_answer == "One hour"
+    assert review(f"ANSWER: {'long ' * 60}", text=text).text.short_answer == "Two hours"
 
 
 DRAFT_OF_CODE = (Block(kind="code", claims=(Claim(text="bake:\n  now", status="supported"),)),)

@@ -63,7 +63,7 @@ def test_the_page_reads_what_it_can_change_itself(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("TENURE_SANDBOX_PYTHON", raising=False)
     monkeypatch.setenv("TENURE_TAVILY_KEY", "t")
     monkeypatch.setenv("TENURE_FAST_MODEL", "small")
-    save_variables(tmp_path, {"TENURE_BRAVE_KEY": "b", "TENURE_MAX_TOKENS": "9"})
+    save_variables(tmp_path, {"TENURE_BRAVE_KEY": "b", "TENURE_MAX_TOKENS": "9", "TENURE_WEB": "false"})
     chosen = Settings(home=tmp_path).choose({"model": "local", "openai_base_url": "http://127.0.0.1:1/v1"})
     told = build_site_environment(chosen)
     given = {name: value for name, value in told.items() if value is not None}

@@ -46,12 +46,11 @@ async def _judge_stances(session: SearchSession, position: str) -> None:
 
     def select(side: PassageStance) -> tuple[SidedPassage, ...]:
         # Two versions of a page say the same in the same words: that is one argument.
-        chosen = {
-            stance.citation.quote: SidedPassage(passage=passage, citation=stance.citation)
-            for passage, stance in reversed(sides)
-            if stance.side == side and stance.citation is not None
-        }
-        return tuple(reversed(chosen.values()))[:MAX_PASSAGES_PER_SIDE]
+        chosen: dict[str, SidedPassage] = {}
+        for passage, stance in sides:
+            if stance.side == side and stance.citation is not None:
+                chosen.setdefault(stance.citation.quote, SidedPassage(passage=passage, citation=stance.citation))
+        return tuple(chosen.values())[:MAX_PASSAGES_PER_SIDE]
 
     evidence = PositionEvidence(
         position=position,
