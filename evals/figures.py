@@ -23,7 +23,8 @@ _PARTS: Final = {
 _EXPLANATION: Final = """\
 Differences with a mechanism against without it, over the same questions, with the 95 % interval of a bootstrap over
 questions; in points of percent, and bold if the interval excludes 0 and both halves of the questions agree. Times are
-those of a busy machine: only their order means something. `evals/README.md` has the commands; HotpotQA, MuSiQue,
+those of a busy machine: only their order means something. The decisions on the learned choice, the short answers and
+the review rest on runs whose figures are not stored. `evals/README.md` has the commands; HotpotQA, MuSiQue,
 SciFact, FoolMeTwice and the manual of a model server are public sets whose texts are not part of the checkout."""
 
 

@@ -222,7 +222,7 @@ def main() -> int:
     parser.add_argument("--docs", type=Path, metavar="DIR", help="pages of questions with hypothetical answers")
     parser.add_argument("--limit", type=int, metavar="N", help="number of questions of each (default: all)")
     parser.add_argument("--home", type=Path, help="keep documents and vectors here for the next time")
-    parser.add_argument("--store", action="store_true", help="store the figures and write the page")
+    parser.add_argument("--store", action="store_true", help="store the figures; `evals.small --store` writes the page")
     given = parser.parse_args()
     with kept_or_thrown_away(given.home) as home:
         bench = Bench(home, Settings())

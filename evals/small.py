@@ -43,10 +43,10 @@ _ROUNDING: Final = 1e-9
 _HEAD: Final = """\
 # Evaluation
 
-Three tasks of 12, 12 and 6 questions are answered with the mechanisms of the settings, and without each of them; the
-reports have effort `moderate`, the others `simple`. The answers of the model were written once, and are replayed: a
-request that is not the same gets the answer to the nearest one of the same role and question. `evals/README.md` has the
-commands and says what such a figure proves."""
+Three tasks of 12, 12 and 6 questions are answered with the mechanisms of the settings, and without those that the
+tables name; reports have effort `moderate`, the others `simple`. The answers of the model were written once, and are
+replayed: a request that is not the same gets the answer to the nearest one of the same role and question.
+`evals/README.md` has the commands and says what such a figure proves."""
 
 
 def build_tasks() -> list[Task]:
