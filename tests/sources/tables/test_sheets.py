@@ -184,6 +184,73 @@ def test_merged_cells_come_before_the_names_below_them(tmp_path: Path) -> None:
     assert [[cell.text for cell in row] for row in read.origin.titles] == [["Yields in tonnes"]]
 
 
+@pytest.mark.parametrize(
+    ("spans", "rows", "expected"),
+    [
+        pytest.param(
+            ["D1:F1"],
+            [["Id", "Name", "Class", "Notes"], ["1", "Rye", "A", "dry"], ["2", "Oats", "B", "wet"]],
+            {"Id": ["1", "2"], "Name": ["Rye", "Oats"], "Class": ["A", "B"], "Notes": ["dry", "wet"]},
+            id="beyond the last filled column",
+        ),
+        pytest.param(
+            ["A1:C1"],
+            [[None, None, None, "Crop"], [None, None, "Id", "Name"], [None, None, "1", "Rye"]],
+            {"Id": ["1"], "Name": ["Rye"]},
+            id="before the first filled column",
+        ),
+        pytest.param(
+            ["A1:B1"],
+            [["Person", None, "City", "State"], ["Ann", "Lee", "Rome", "Italy"], ["Bo", "Ek", "Oslo", "Norway"]],
+            {
+                "Person": ["Ann", "Bo"],
+                "column 2": ["Lee", "Ek"],
+                "City": ["Rome", "Oslo"],
+                "State": ["Italy", "Norway"],
+            },
+            id="above a record",
+        ),
+        pytest.param(
+            ["B1:C1", "D1:E1"],
+            [[None, "Rye", None, "Oats"], [0, "a", "b", "c", "d"], [1, "e", "f", "g", "h"]],
+            {
+                **{"column 1": [None, 0, 1], "column 2": ["Rye", "a", "e"], "column 3": [None, "b", "f"]},
+                **{"column 4": ["Oats", "c", "g"], "column 5": [None, "d", "h"]},
+            },
+            id="above a record with a zero",
+        ),
+        pytest.param(
+            ["A1:C1"],
+            [["Yields"], ["Crop", "Year", "Field", "Tonnes"], ["Rye", "2023", "North", "5"]],
+            {"Crop": ["Rye"], "Year": ["2023"], "Field": ["North"], "Tonnes": ["5"]},
+            id="title over most columns",
+        ),
+        pytest.param(
+            ["B1:E1"],
+            [["Crop", "Yield"], [None, "a", "b", "c", "d"], ["Rye", 1, 2, 3, 4]],
+            {"Crop": ["Rye"], "Yield a": [1], "Yield b": [2], "Yield c": [3], "Yield d": [4]},
+            id="name over all columns but one",
+        ),
+    ],
+)
+def test_merged_cells_are_parts_of_names_only_above_names(
+    tmp_path: Path, spans: list[str], rows: list[list[object]], expected: dict[str, list[object]]
+) -> None:
+    """Merged cells that reach beyond the filled ones, titles and names directly above records lose no cell."""
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for span in spans:
+            sheet.merge_range(span, None)
+        for number, row in enumerate(rows):
+            for column, cell in enumerate(row):
+                if cell is not None:
+                    sheet.write(number, column, cell)
+    (read,) = read_sheets(path)
+
+    assert read.table.to_pydict() == expected
+
+
 def test_defined_tables_are_tables_of_their_own(tmp_path: Path) -> None:
     """Two tables side by side have their names and headers; the rest of the sheet is a table of its own."""
     path = tmp_path / "a.xlsx"
@@ -205,3 +272,25 @@ def test_defined_tables_are_tables_of_their_own(tmp_path: Path) -> None:
     }
     assert (tables["weather"].origin.columns, tables["weather"].origin.header) == ((4, 5), 1)
     assert {read.origin.sheet for read in tables.values()} == {"Farm"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "rows", "expected"),
+    [
+        ("B2:D3", [("B2", ["Rye", 5]), ("B3", ["Oats", 6])], {"Column1": ["Rye", "Oats"], "Column2": [5, 6]}),
+        ("A2:C3", [("B2", ["Rye", 5]), ("B3", ["Oats", 6])], {"Column2": ["Rye", "Oats"], "Column3": [5, 6]}),
+    ],
+)
+def test_a_defined_table_may_be_wider_than_the_filled_cells(
+    tmp_path: Path, cells: str, rows: list[tuple[str, list[object]]], expected: dict[str, list[object]]
+) -> None:
+    """Columns of a table without a header that are empty at the edge of a sheet shift no others."""
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.add_table(cells, {"header_row": False})
+        for first, row in rows:
+            sheet.write_row(first, row)
+    (read,) = read_sheets(path)
+
+    assert read.table.to_pydict() == expected
