@@ -10,6 +10,7 @@ from datetime import date, datetime, time
 from io import BytesIO
 from pathlib import Path
 from typing import Final, NamedTuple
+from zipfile import ZipFile
 
 import pyarrow as pa
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
@@ -32,8 +33,9 @@ _MAX_CELLS: Final = 2_000_000
 _MAX_HEADER_ROWS: Final = 20
 """Number of rows in which the header is searched; titles and remarks may precede it."""
 _PACKAGES: Final = frozenset((".xlsx", ".xlsm", ".xlsb", ".ods"))
-_TABLES_FOLDER: Final = b"xl/tables/"
-"""Folder of the defined tables in XLSX; calamine ends with a panic if it looks for them in some packages without it."""
+# "xl/tables/table1.xml" of XLSX, but not "xl/tables/table1.bin" of XLSB, whose tables calamine does not read; it ends
+# with a panic if it looks for tables in some packages without any.
+_TABLE: Final = re.compile(r"xl/tables/[^/]+\.xml")
 _DEFAULT_NAME: Final = re.compile(r"[^\W\d_]+\d+")  # "Table1", "Tabelle12": the name of the sheet says more.
 
 SheetCell = object
@@ -107,9 +109,11 @@ def read_grids(path: Path) -> Iterator[SheetGrid]:
             data = opened.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
             raise Unreadable(f"is larger than {_MAX_BYTES / 1e6:g} MB")
+        has_tables = False
         if path.suffix.lower() in _PACKAGES:
             check_package(data, _MAX_BYTES, "the old binary Excel format")
-        has_tables = _TABLES_FOLDER in data
+            with ZipFile(BytesIO(data)) as package:
+                has_tables = any(map(_TABLE.fullmatch, package.namelist()))
         with CalamineWorkbook.from_filelike(BytesIO(data), load_tables=has_tables) as workbook:
             yield from _read_workbook(workbook, has_tables=has_tables)
     except FileRefused as error:

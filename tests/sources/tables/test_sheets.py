@@ -1,13 +1,17 @@
 """Tests of workbooks as tables."""
 
 from datetime import date, datetime
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import xlsxwriter
+from python_calamine import CalamineWorkbook
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.table_text import describe_table_file
+from tenure.sources.tables import sheets
 from tenure.sources.tables.catalogue import CellText, SheetOrigin
 from tenure.sources.tables.sheets import read_sheets
 from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits
@@ -294,3 +298,28 @@ def test_a_defined_table_may_be_wider_than_the_filled_cells(
     (read,) = read_sheets(path)
 
     assert read.table.to_pydict() == expected
+
+
+@pytest.mark.parametrize("name", ["xl/tables/table1.bin", "xl/embeddings/a.xlsx"])
+def test_tables_are_sought_only_in_workbooks_that_define_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Neither the binary tables of XLSB nor an embedded workbook with tables are tables that the reader knows."""
+    with xlsxwriter.Workbook(inner := tmp_path / "inner.xlsx") as book:
+        book.add_worksheet().add_table("A1:B2")
+    path = make_xlsx(tmp_path / "a.xlsx", s=[["n"], [1]])
+    with ZipFile(path, "a") as package:
+        package.write(inner, name)
+    sought: list[bool] = []
+    load = CalamineWorkbook.from_filelike
+
+    class Workbook:
+        @staticmethod
+        def from_filelike(data: BytesIO, *, load_tables: bool) -> CalamineWorkbook:
+            sought.append(load_tables)
+            return load(data, load_tables=load_tables)
+
+    monkeypatch.setattr(sheets, "CalamineWorkbook", Workbook)
+
+    assert [read.table.to_pydict() for read in read_sheets(path)] == [{"n": [1]}]
+    assert sought == [False]
