@@ -49,6 +49,10 @@ _MIN_UTF8_SHARE_WESTERN: Final = 0.05
 _LATIN: Final = frozenset((None, "cp1250", _WESTERN, "cp1254", "cp1257", "latin_1", "mac_roman"))
 _STRAY: Final = re.compile("[\udc80-\udcff]")
 """A byte that is no UTF-8, as the error handler `surrogateescape` writes it."""
+# Neither Latin nor punctuation: "\u07d3", as "\u00df\u201c" of Windows-1252 reads as UTF-8 in "Spa\u00df\u201c".
+_FOREIGN: Final = re.compile("[\u0250-\u1fff\u20d0-\ud7ff\ue000-\U0010ffff]")
+_MIN_FOREIGN: Final = 10
+"""Valid characters from which other letters among them are no chance, as in a mixed text in Cyrillic."""
 _SAMPLE_BYTES = 65_536
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27})
 
@@ -112,7 +116,8 @@ def _decode_mixed(data: bytes, *, is_western: bool) -> DecodedText | None:
     stray = len(_STRAY.findall(text))
     valid = len(text) - len(text.encode("ascii", "ignore")) - stray
     least = _MIN_UTF8_SHARE_WESTERN if is_western else _MIN_UTF8_SHARE
-    if valid < least * (valid + stray) or 2 * (valid + stray) > len(text):
+    is_chance = valid < _MIN_FOREIGN and _FOREIGN.search(text)
+    if is_chance or valid < least * (valid + stray) or 2 * (valid + stray) > len(text):
         return None
     text = _STRAY.sub(lambda match: match[0].encode("utf-8", "surrogateescape").decode(_WESTERN, "replace"), text)
     return DecodedText(

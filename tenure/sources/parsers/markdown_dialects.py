@@ -182,7 +182,8 @@ class _Rewriter:
         elif match := _CONTAINER.match(bare):
             kind = match["kind"] or ""
             self._introduce("", "" if kind in _UNTITLED else kind, match["title"] or match["words"] or "")
-            self._may_be_option = bool(kind)
+            # Only MyST, which writes kinds in braces, has options; below others, ":warning: Words" is text.
+            self._may_be_option = bool(kind) and "{" in bare[: match.end("kind")]
         elif _COMPONENT.match(bare):
             label = _LABEL.search(bare)
             self._introduce("", "", label[1] if label else "")

@@ -10,6 +10,7 @@ from datetime import date, datetime, time
 from io import BytesIO
 from pathlib import Path
 from typing import Final, NamedTuple
+from zipfile import ZipFile
 
 import pyarrow as pa
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
@@ -32,8 +33,9 @@ _MAX_CELLS: Final = 2_000_000
 _MAX_HEADER_ROWS: Final = 20
 """Number of rows in which the header is searched; titles and remarks may precede it."""
 _PACKAGES: Final = frozenset((".xlsx", ".xlsm", ".xlsb", ".ods"))
-_TABLES_FOLDER: Final = b"xl/tables/"
-"""Folder of the defined tables in XLSX; calamine ends with a panic if it looks for them in some packages without it."""
+# "xl/tables/table1.xml" of XLSX, but not "xl/tables/table1.bin" of XLSB, whose tables calamine does not read; it ends
+# with a panic if it looks for tables in some packages without any.
+_TABLE: Final = re.compile(r"xl/tables/[^/]+\.xml")
 _DEFAULT_NAME: Final = re.compile(r"[^\W\d_]+\d+")  # "Table1", "Tabelle12": the name of the sheet says more.
 
 SheetCell = object
@@ -107,9 +109,11 @@ def read_grids(path: Path) -> Iterator[SheetGrid]:
             data = opened.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
             raise Unreadable(f"is larger than {_MAX_BYTES / 1e6:g} MB")
+        has_tables = False
         if path.suffix.lower() in _PACKAGES:
             check_package(data, _MAX_BYTES, "the old binary Excel format")
-        has_tables = _TABLES_FOLDER in data
+            with ZipFile(BytesIO(data)) as package:
+                has_tables = any(map(_TABLE.fullmatch, package.namelist()))
         with CalamineWorkbook.from_filelike(BytesIO(data), load_tables=has_tables) as workbook:
             yield from _read_workbook(workbook, has_tables=has_tables)
     except FileRefused as error:
@@ -149,18 +153,19 @@ def _split_sheet(grid: SheetGrid, names: set[str]) -> Iterator[Sheet]:
     """Yield the tables that a sheet defines, and the rest of it as one table."""
     rest = [FilledRow(row.number, [*row.cells]) for row in grid.rows]
     for table in sorted(grid.tables, key=lambda table: (table.first, table.left)):
-        columns = slice(table.left - grid.left, table.left - grid.left + len(table.columns))
+        # The cells of a sheet begin and end with those that are filled, and a table may have empty columns beyond them.
+        columns = range(table.left - grid.left, table.left - grid.left + len(table.columns))
         body: list[FilledRow] = []
         header = None
         for row in rest:
-            cells = row.cells[columns]
+            cells = [row.cells[index] if 0 <= index < len(row.cells) else None for index in columns]
             if row.number == table.first - 1 and [*map(_format_header, cells)] == [*table.columns]:
                 header = row.number
             elif not table.first <= row.number <= table.last:
                 continue
             elif _is_filled(cells):
                 body.append(FilledRow(row.number, cells))
-            row.cells[columns] = [None] * len(cells)
+            row.cells[:] = [None if index in columns else cell for index, cell in enumerate(row.cells)]
         is_unnamed = len(grid.tables) == 1 and _DEFAULT_NAME.fullmatch(table.name)
         name = grid.title if is_unnamed else table.name
         if sheet := _build_table(grid._replace(left=table.left), name, names, table.columns, header, body):
@@ -188,24 +193,39 @@ def _read_header(
     if header is None or header + 1 == len(rows):
         return None, [], [None] * width, rows
     for upper in (header, header - 1):
-        spans = [span for span in grid.spans if upper >= 0 and span.row == rows[upper].number]
-        if spans and upper + 2 < len(rows) and _name_parts(spans, grid.left, width, rows[upper + 1].cells):
-            above, lower = [*rows[upper].cells], rows[upper + 1].cells
+        if upper < 0 or upper + 2 >= len(rows):
+            continue
+        above, lower = rows[upper].cells, rows[upper + 1].cells
+        spans = _list_spans(grid, rows[upper].number, width)
+        if spans and _name_parts(spans, above, lower):
+            names = [*above]
             for span in spans:
-                first, last = span.first - grid.left, span.last - grid.left + 1
-                above[first:last] = [above[first]] * (last - first)
-            names = [" ".join(map(_format_header, pair)).strip() for pair in zip(above, lower, strict=True)]
-            return rows[upper + 1].number, rows[:upper], names, rows[upper + 2 :]
+                names[span.start : span.stop] = [above[span.start]] * len(span)
+            joined = [" ".join(map(_format_header, pair)).strip() for pair in zip(names, lower, strict=True)]
+            return rows[upper + 1].number, rows[:upper], joined, rows[upper + 2 :]
     if not all(isinstance(cell, str) for cell in rows[header].cells if cell is not None):
         return None, [], [None] * width, rows
     return rows[header].number, rows[:header], rows[header].cells, rows[header + 1 :]
 
 
-def _name_parts(spans: Sequence[MergedCells], left: int, width: int, lower: Sequence[SheetCell]) -> bool:
-    """Return whether a row names the columns below merged cells, none of which is a title over all columns."""
-    under = [cell for span in spans for cell in lower[span.first - left : span.last - left + 1]]
-    is_title = any(span.last - span.first + 1 >= width for span in spans)
-    return not is_title and all(isinstance(cell, str) for cell in (*under, *filter(None, lower)))
+def _list_spans(grid: SheetGrid, row: int, width: int) -> list[range]:
+    """Return the columns of the merged cells of a row, without those beyond the cells of the sheet."""
+    clamped = [
+        range(max(span.first - grid.left, 0), min(span.last - grid.left + 1, width))
+        for span in grid.spans
+        if span.row == row
+    ]
+    return [span for span in clamped if len(span) > 1]
+
+
+def _name_parts(spans: Sequence[range], above: Sequence[SheetCell], lower: Sequence[SheetCell]) -> bool:
+    """Return whether a row names the columns below merged cells: it is no title, and what is below it no record."""
+    is_title = sum(cell is not None for cell in above) < 2
+    under = [lower[index] for span in spans for index in span]
+    outside = set(range(len(lower))).difference(*spans)
+    is_record = any(above[index] is not None and lower[index] is not None for index in outside)
+    names = (*under, *(cell for cell in lower if cell is not None))
+    return not is_title and not is_record and all(isinstance(cell, str) for cell in names)
 
 
 def _build_table(

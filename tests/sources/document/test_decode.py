@@ -93,6 +93,8 @@ def test_a_mixture_of_utf8_and_windows_1252_is_read_whole(western_lines: int) ->
     ("text", "encoding"),
     [
         (FRENCH, "cp1252"),
+        ("Er rief: „Das macht Spaß“ und ging über die Straße.", "cp1252"),
+        ("Im CAFÉ’s gibt es „Tee“ und Gebäck.", "cp1252"),
         ("配置数据库连接后重新启动服务。" * 20, "gb18030"),
         ("설정을 확인하고 서버를 다시 시작합니다. " * 20, "cp949"),
     ],

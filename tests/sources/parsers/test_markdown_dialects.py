@@ -252,6 +252,11 @@ def test_keys_and_options_are_no_marks() -> None:
     )
 
 
+def test_a_line_directly_below_a_container_without_braces_is_text() -> None:
+    """Docusaurus has no options, so a line that begins with an emoji is a part of the note."""
+    assert "Never delete the log." in parse_markdown(":::note\n:warning: Never delete the log.\n:::").text
+
+
 def test_icons_attributes_and_components_are_no_words() -> None:
     """Icons, classes, comments, snippets and tags over several lines are removed; code and set notation stay."""
     text = (

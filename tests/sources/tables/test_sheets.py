@@ -1,13 +1,17 @@
 """Tests of workbooks as tables."""
 
 from datetime import date, datetime
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import xlsxwriter
+from python_calamine import CalamineWorkbook
 
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.table_text import describe_table_file
+from tenure.sources.tables import sheets
 from tenure.sources.tables.catalogue import CellText, SheetOrigin
 from tenure.sources.tables.sheets import read_sheets
 from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits
@@ -184,6 +188,73 @@ def test_merged_cells_come_before_the_names_below_them(tmp_path: Path) -> None:
     assert [[cell.text for cell in row] for row in read.origin.titles] == [["Yields in tonnes"]]
 
 
+@pytest.mark.parametrize(
+    ("spans", "rows", "expected"),
+    [
+        pytest.param(
+            ["D1:F1"],
+            [["Id", "Name", "Class", "Notes"], ["1", "Rye", "A", "dry"], ["2", "Oats", "B", "wet"]],
+            {"Id": ["1", "2"], "Name": ["Rye", "Oats"], "Class": ["A", "B"], "Notes": ["dry", "wet"]},
+            id="beyond the last filled column",
+        ),
+        pytest.param(
+            ["A1:C1"],
+            [[None, None, None, "Crop"], [None, None, "Id", "Name"], [None, None, "1", "Rye"]],
+            {"Id": ["1"], "Name": ["Rye"]},
+            id="before the first filled column",
+        ),
+        pytest.param(
+            ["A1:B1"],
+            [["Person", None, "City", "State"], ["Ann", "Lee", "Rome", "Italy"], ["Bo", "Ek", "Oslo", "Norway"]],
+            {
+                "Person": ["Ann", "Bo"],
+                "column 2": ["Lee", "Ek"],
+                "City": ["Rome", "Oslo"],
+                "State": ["Italy", "Norway"],
+            },
+            id="above a record",
+        ),
+        pytest.param(
+            ["B1:C1", "D1:E1"],
+            [[None, "Rye", None, "Oats"], [0, "a", "b", "c", "d"], [1, "e", "f", "g", "h"]],
+            {
+                **{"column 1": [None, 0, 1], "column 2": ["Rye", "a", "e"], "column 3": [None, "b", "f"]},
+                **{"column 4": ["Oats", "c", "g"], "column 5": [None, "d", "h"]},
+            },
+            id="above a record with a zero",
+        ),
+        pytest.param(
+            ["A1:C1"],
+            [["Yields"], ["Crop", "Year", "Field", "Tonnes"], ["Rye", "2023", "North", "5"]],
+            {"Crop": ["Rye"], "Year": ["2023"], "Field": ["North"], "Tonnes": ["5"]},
+            id="title over most columns",
+        ),
+        pytest.param(
+            ["B1:E1"],
+            [["Crop", "Yield"], [None, "a", "b", "c", "d"], ["Rye", 1, 2, 3, 4]],
+            {"Crop": ["Rye"], "Yield a": [1], "Yield b": [2], "Yield c": [3], "Yield d": [4]},
+            id="name over all columns but one",
+        ),
+    ],
+)
+def test_merged_cells_are_parts_of_names_only_above_names(
+    tmp_path: Path, spans: list[str], rows: list[list[object]], expected: dict[str, list[object]]
+) -> None:
+    """Merged cells that reach beyond the filled ones, titles and names directly above records lose no cell."""
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for span in spans:
+            sheet.merge_range(span, None)
+        for number, row in enumerate(rows):
+            for column, cell in enumerate(row):
+                if cell is not None:
+                    sheet.write(number, column, cell)
+    (read,) = read_sheets(path)
+
+    assert read.table.to_pydict() == expected
+
+
 def test_defined_tables_are_tables_of_their_own(tmp_path: Path) -> None:
     """Two tables side by side have their names and headers; the rest of the sheet is a table of its own."""
     path = tmp_path / "a.xlsx"
@@ -205,3 +276,50 @@ def test_defined_tables_are_tables_of_their_own(tmp_path: Path) -> None:
     }
     assert (tables["weather"].origin.columns, tables["weather"].origin.header) == ((4, 5), 1)
     assert {read.origin.sheet for read in tables.values()} == {"Farm"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "rows", "expected"),
+    [
+        ("B2:D3", [("B2", ["Rye", 5]), ("B3", ["Oats", 6])], {"Column1": ["Rye", "Oats"], "Column2": [5, 6]}),
+        ("A2:C3", [("B2", ["Rye", 5]), ("B3", ["Oats", 6])], {"Column2": ["Rye", "Oats"], "Column3": [5, 6]}),
+    ],
+)
+def test_a_defined_table_may_be_wider_than_the_filled_cells(
+    tmp_path: Path, cells: str, rows: list[tuple[str, list[object]]], expected: dict[str, list[object]]
+) -> None:
+    """Columns of a table without a header that are empty at the edge of a sheet shift no others."""
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.add_table(cells, {"header_row": False})
+        for first, row in rows:
+            sheet.write_row(first, row)
+    (read,) = read_sheets(path)
+
+    assert read.table.to_pydict() == expected
+
+
+@pytest.mark.parametrize("name", ["xl/tables/table1.bin", "xl/embeddings/a.xlsx"])
+def test_tables_are_sought_only_in_workbooks_that_define_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Neither the binary tables of XLSB nor an embedded workbook with tables are tables that the reader knows."""
+    with xlsxwriter.Workbook(inner := tmp_path / "inner.xlsx") as book:
+        book.add_worksheet().add_table("A1:B2")
+    path = make_xlsx(tmp_path / "a.xlsx", s=[["n"], [1]])
+    with ZipFile(path, "a") as package:
+        package.write(inner, name)
+    sought: list[bool] = []
+    load = CalamineWorkbook.from_filelike
+
+    class Workbook:
+        @staticmethod
+        def from_filelike(data: BytesIO, *, load_tables: bool) -> CalamineWorkbook:
+            sought.append(load_tables)
+            return load(data, load_tables=load_tables)
+
+    monkeypatch.setattr(sheets, "CalamineWorkbook", Workbook)
+
+    assert [read.table.to_pydict() for read in read_sheets(path)] == [{"n": [1]}]
+    assert sought == [False]

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, repeat
+from itertools import chain
 from typing import Final
 
 import Stemmer
@@ -30,6 +30,8 @@ STEMMERS: Final = {
 """Stemmers of Snowball by language."""
 PREFIX_LETTERS: Final = 5
 """First letters that stand for a word of a language without a stemmer."""
+_MAX_CACHED_LETTERS: Final = 32
+"""Letters of the words whose terms are kept; a run of a script without blanks is as long as its clause."""
 # Chinese characters, kana, Hangul, Thai, Lao, Burmese and Khmer.
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
@@ -39,7 +41,11 @@ _UNSPACED = re.compile(
 def list_terms(text: str, language: str) -> list[str]:
     """Return the terms of a text in a language, in order, with repetitions."""
     words = split_words(unicodedata.normalize("NFKC", text).casefold())
-    return list(chain.from_iterable(map(_reduce, words, repeat(language))))
+    return list(
+        chain.from_iterable(
+            (_reduce if len(word) <= _MAX_CACHED_LETTERS else _reduce.__wrapped__)(word, language) for word in words
+        )
+    )
 
 
 def list_query_terms(query: str, languages: Sequence[str]) -> list[str]:

@@ -41,9 +41,9 @@ def parse_picture(data: bytes, limit_bytes: int = 0) -> Document:
         if not any(pages):
             # Pillow fills what a truncated file lacks.
             ImageFile.LOAD_TRUNCATED_IMAGES = True
-            unread = f"was read only in part: {_DAMAGED}"
+            pages.clear()
             try:
-                _read_pages(data, pages)
+                unread = _read_pages(data, pages) or f"was read only in part: {_DAMAGED}"
             except _DAMAGE:
                 pages.clear()
             finally:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tenure.algorithms.text.languages import terms
 from tenure.algorithms.text.languages.terms import list_query_terms, list_terms
 
 
@@ -39,3 +40,11 @@ def test_a_query_has_the_terms_of_its_language() -> None:
     """A query whose language is uncertain has those of all languages of its corpus."""
     assert "sicher" in list_query_terms("Wie lange werden Sicherungen aufbewahrt?", ["fr", "de", "en"])
     assert list_query_terms("Kubernetes", ["de", "uk"]) == ["kubern", "kuber"]
+
+
+def test_the_terms_of_long_words_are_not_kept() -> None:
+    """A long run without blanks has all its pairs, and takes no place in memory afterwards."""
+    before = terms._reduce.cache_info().currsize
+
+    assert len(list_terms("备" * 100, "zh")) == 99
+    assert terms._reduce.cache_info().currsize == before

@@ -92,6 +92,23 @@ def test_the_upper_part_of_a_truncated_picture_is_read(kind: str) -> None:
     assert document.unread == "was read only in part: the file is damaged"
 
 
+def test_a_second_attempt_counts_pages_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A truncated scan that begins with an empty page is read again, and its second page keeps its number."""
+    import io
+
+    from PIL import Image
+
+    replies = iter([[], [], [PageLine("Second page.")]])
+    monkeypatch.setattr(recognition, "recognize", lambda image: next(replies))
+    buffer = io.BytesIO()
+    pages = [Image.effect_noise((200, 100), 20) for _ in range(2)]
+    pages[0].save(buffer, "TIFF", save_all=True, append_images=pages[1:])
+    document = parse_picture(buffer.getvalue()[:30_000])  # the second page begins at 20,250
+
+    assert len(document.pages) == 2
+    assert document.unread == "was read only in part: the file is damaged"
+
+
 def test_without_the_extra_pictures_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason names the extra."""
     monkeypatch.setattr(recognition, "is_available", lambda: False)
