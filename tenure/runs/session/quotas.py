@@ -14,6 +14,7 @@ from temporalio.client import (
     WorkflowFailureError,
     WorkflowHandle,
 )
+from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.result import Result
@@ -93,7 +94,7 @@ class Quota:
             running = {found.id async for found in client.list_workflows(query, limit=self.max_runs)}
             self._unlisted -= running
             for name in tuple(self._unlisted):
-                if (await client.get_workflow_handle(name).describe()).status != WorkflowExecutionStatus.RUNNING:
+                if not await _is_running(client, name):
                     self._unlisted.discard(name)
         if len(running | self._unlisted) >= self.max_runs:
             raise QuotaReached(
@@ -119,6 +120,15 @@ class Quota:
                     costs[found.run_id] = await _read_cost(client, found)
         self._costs = costs
         return total + sum(costs.values())
+
+
+async def _is_running(client: Client, workflow_id: str) -> bool:
+    try:
+        return (await client.get_workflow_handle(workflow_id).describe()).status == WorkflowExecutionStatus.RUNNING
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:  # it was deleted
+            raise
+        return False
 
 
 async def _read_cost(client: Client, found: WorkflowExecution) -> float:

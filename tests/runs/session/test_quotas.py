@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 from temporalio.client import WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.contracts.run.control import BudgetBounds
 from tenure.runs.errors import QuotaReached
@@ -37,7 +38,10 @@ class ListingClient:
             self.read.append(name)
             return SimpleNamespace(usage=SimpleNamespace(cost_usd=self.costs[name]))
 
-        return SimpleNamespace(result=result)
+        async def describe() -> Any:
+            raise RPCError("workflow not found", RPCStatusCode.NOT_FOUND, b"")
+
+        return SimpleNamespace(result=result, describe=describe)
 
 
 def make_session(client: ListingClient, **settings: Any) -> Session:
@@ -81,3 +85,11 @@ async def test_without_a_limit_or_a_model_money_is_not_counted() -> None:
             assert admitted.max_cost_usd is None
 
     assert client.read == []
+
+
+async def test_a_deleted_run_is_no_longer_under_way() -> None:
+    """A run that was deleted before the server listed it leaves its place to the next one."""
+    session, quota = make_session(ListingClient({})), Quota(1, None)
+    quota.record_start("deleted")
+    async with quota.open_start(session, StartRequest(question="Why?")) as admitted:
+        assert admitted.question == "Why?"
