@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -29,7 +30,7 @@ class ListingClient:
     read: list[str] = field(default_factory=list)
 
     async def list_workflows(self, query: str, limit: int | None = None) -> AsyncIterator[Any]:
-        for name in () if "Running" in query else self.costs:
+        for name in tuple(self.costs) if "CloseTime" in query else ():
             status = CONTINUED if name in self.continued else DONE
             yield SimpleNamespace(id=name, run_id=f"{name}-1", status=status, workflow_type=AGENT_WORKFLOW)
 
@@ -93,3 +94,16 @@ async def test_a_deleted_run_is_no_longer_under_way() -> None:
     quota.record_start("deleted")
     async with quota.open_start(session, StartRequest(question="Why?")) as admitted:
         assert admitted.question == "Why?"
+
+
+async def test_a_deletion_gives_no_money_back() -> None:
+    """The cost of a run counts on when the server no longer has it, until the next day."""
+    client = ListingClient({"a": 7.0})
+    session, quota = make_session(client), Quota(5, 10.0)
+    await quota.record_costs(session)
+    client.costs.clear()
+    async with quota.open_start(session, StartRequest(question="Why?")) as admitted:
+        assert admitted.max_cost_usd == 3.0
+    quota._day -= timedelta(days=1)
+    async with quota.open_start(session, StartRequest(question="Why?")) as admitted:
+        assert admitted.max_cost_usd == 10.0
