@@ -12,7 +12,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.contracts.run.control import BudgetBounds
 from tenure.runs.errors import QuotaReached
-from tenure.runs.messages import StartRequest
+from tenure.runs.messages import RepeatBody, StartRequest
 from tenure.runs.session.connection import AGENT_WORKFLOW, Session
 from tenure.runs.session.quotas import Quota
 from tenure.runs.session.server_target import ServerTarget
@@ -61,6 +61,14 @@ async def test_a_run_gets_no_more_than_is_left_of_the_day(asked: float | None, g
             assert "max_cost_usd" in admitted.model_fields_set
 
     assert client.read == ["a", "b", "c"]
+
+
+async def test_a_repeated_run_keeps_a_lower_limit_of_its_own() -> None:
+    """The rest of the day is no limit that somebody gave: that of the earlier run applies if it is lower."""
+    session = make_session(ListingClient({"a": 2.5}), max_cost_usd=1.0)
+    async with Quota(5, 10.0).open_start(session, RepeatBody()) as admitted:
+        assert admitted.max_cost_usd == 7.5
+        assert "max_cost_usd" not in admitted.model_fields_set
 
 
 async def test_a_spent_day_refuses_starts_and_larger_budgets() -> None:
