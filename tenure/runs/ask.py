@@ -134,7 +134,7 @@ def _build_limits(run_id: str, body: AskBody, run: RunRequest, settings: ChatMod
             "max_calls": body.max_calls,
             "max_searches": None,
             "max_seconds": None,
-            "highest_price": find_reservation_price(settings, limited=True) if limited else None,
+            "highest_price": find_reservation_price(settings, run.limits.chat_model, limited=True) if limited else None,
             "search_mode": body.search_mode or run.limits.search_mode,
             "fresh": body.fresh,
         }

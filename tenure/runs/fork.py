@@ -151,8 +151,10 @@ async def repeat_run(
 def _change_limits(request: RunRequest, body: ForkBody | RepeatBody, settings: ChatModelSettings) -> RunLimits:
     """Return the limits of an earlier run with those of a new one in their place."""
     values = {name: getattr(body, name) for name in body.model_fields_set if name in RunLimits.model_fields}
+    if body.max_cost_usd is not None and "max_cost_usd" not in values:  # a bound of the owner's quota
+        values["max_cost_usd"] = min(request.limits.max_cost_usd or body.max_cost_usd, body.max_cost_usd)
     if "max_cost_usd" in values:
-        values["highest_price"] = find_reservation_price(settings, limited=True)
+        values["highest_price"] = find_reservation_price(settings, request.limits.chat_model, limited=True)
     limits: RunLimits = request.limits.model_copy(update=values)
     return limits
 

@@ -82,13 +82,16 @@ def check_shared_paths(settings: HomeSettings, paths: Sequence[PathName]) -> Non
 
     Raises:
         InvalidRequest: a path is outside of them.
+        TenureError: the list of document roots cannot be read.
     """
-    roots = DocumentRoots(settings.document_roots, owner=settings.owner)
+    roots = DocumentRoots(settings.document_roots, settings.home, settings.owner)
     for path in paths:
         try:
             roots.resolve([str(Path(path))], "")
         except PathRefused as error:
             raise InvalidRequest(f"{str(path)!r} is not open on this server: upload the files instead") from error
+        except RootsError as error:
+            raise TenureError(str(error)) from error
 
 
 def allow_reading(

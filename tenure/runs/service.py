@@ -339,6 +339,8 @@ class Service(Session):
         # Imported when needed: the database takes a second.
         from tenure.runs.archives import delete_run
 
+        if self._quota:
+            await self._quota.record_costs(self)
         return DeletedRun(workflows=tuple(await delete_run(self, check_run(run))))
 
     async def compare(self, runs: RunPair) -> RunDiff:

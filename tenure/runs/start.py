@@ -180,8 +180,6 @@ def _is_empty_folder(path: Path) -> bool:
 
 def _build_limits(request: StartRequest, settings: ClientSettings, web: WebScope | None) -> RunLimits:
     """Return the limits of the settings, with those that the request gives in their place."""
-    if request.model:
-        settings = settings.model_copy(update={"model": request.model})
     chosen: dict[str, Any] = {
         name: getattr(request if name in request.model_fields_set else settings, name)
         for name in LimitFields.model_fields
@@ -199,9 +197,8 @@ def _build_limits(request: StartRequest, settings: ClientSettings, web: WebScope
     chosen["rerank"] = settings.rerank_options
     if settings.max_output:
         chosen["max_call_output"] = settings.max_output
-    return RunLimits.model_validate(
-        chosen | {"highest_price": find_reservation_price(settings, limited=bool(chosen["max_cost_usd"]))}
-    )
+    price = find_reservation_price(settings, chosen["chat_model"], limited=bool(chosen["max_cost_usd"]))
+    return RunLimits.model_validate(chosen | {"highest_price": price})
 
 
 def _refuse_what_needs_a_model(chosen: Mapping[str, Any]) -> None:
@@ -211,12 +208,14 @@ def _refuse_what_needs_a_model(chosen: Mapping[str, Any]) -> None:
         raise InvalidRequest("it needs a chat model, which OPENAI_API_KEY or OPENAI_BASE_URL names", field)
 
 
-def find_reservation_price(settings: ChatModelSettings, *, limited: bool) -> Price | None:
-    """Return the prices by which money is reserved.
+def find_reservation_price(settings: ChatModelSettings, model: str = "", *, limited: bool) -> Price | None:
+    """Return the prices by which money is reserved, with the chat model of a run in place of that of the settings.
 
     Raises:
         InvalidRequest: money is limited and the price of a model is unknown.
     """
+    if model:
+        settings = settings.model_copy(update={"model": model})
     try:
         prices = load_prices(settings)
     except PricesError as error:

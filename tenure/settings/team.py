@@ -39,7 +39,7 @@ class TeamSettings(HomeSettings):
     team_max_runs: int = Field(default=5, ge=1, le=1_000)
     """Runs and answers of an owner at the same time."""
     team_max_cost_usd: float | None = Field(default=None, gt=0)
-    """Cost of an owner's runs and answers that begin on one day (UTC), after which no other begins."""
+    """Cost of an owner's runs and answers that are under way on one day (UTC), after which no other begins."""
 
     @field_validator("team_proxies")
     @classmethod

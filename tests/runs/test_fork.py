@@ -1,5 +1,6 @@
 """A fork continues from the checkpoint of its origin alone, or from the work after an answer in a repository."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,9 +12,10 @@ from tenure.contracts.research.fork import CycleCheckpoint
 from tenure.contracts.research.spiral import ResearchRequest, SpiralState
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.runs.errors import InvalidRequest
-from tenure.runs.fork import launch_fork, read_origin
-from tenure.runs.messages import ForkBody
+from tenure.runs.fork import _change_limits, launch_fork, read_origin
+from tenure.runs.messages import ForkBody, RepeatBody
 from tenure.runs.session.run_records import RunRecord
+from tenure.settings import Settings
 from tests.conftest import Serving
 from tests.runs.test_ask import connect
 from tests.support.repositories.memory import MemoryRepository
@@ -127,3 +129,22 @@ async def test_what_cannot_be_continued_is_named(serving: Serving) -> None:
         ):
             with pytest.raises(InvalidRequest, match=reason):
                 await launch_fork(connect(stage), handle.id, body)
+
+
+@pytest.mark.parametrize(("own", "left", "given"), [(2.0, 8.0, 2.0), (9.0, 8.0, 8.0), (None, 8.0, 8.0)])
+def test_a_quota_raises_no_limit_of_the_earlier_run(
+    tmp_path: Path, own: float | None, left: float, given: float
+) -> None:
+    """The rest of a day bounds the limit of the earlier run; a new limit replaces it, at the price of its model."""
+    (tmp_path / "prices.toml").write_text('[models."big"]\ninput = 9\noutput = 9\n', encoding="utf-8")
+    settings = Settings(_env_file=None, home=tmp_path, openai_api_key="key", model="big", fast_model="big")
+    limits = RunLimits(max_cost_usd=own, chat_model="big")
+    request = RunRequest(question="Who?", mode="research", limits=limits)
+    bounded = RepeatBody().model_copy(update={"max_cost_usd": left})
+    bounded.model_fields_set.discard("max_cost_usd")
+
+    assert _change_limits(request, bounded, settings).max_cost_usd == given
+    assert _change_limits(request, RepeatBody(max_cost_usd=20.0), settings).max_cost_usd == 20.0
+    unpriced = settings.model_copy(update={"model": "unpriced"})
+    price = _change_limits(request, RepeatBody(max_cost_usd=20.0), unpriced).highest_price
+    assert price is not None and price.input == 9

@@ -17,11 +17,13 @@ from tenure.prices import load_prices
 from tenure.private_files import read_or_create_secret
 from tenure.settings import CHOSEN_SETTINGS, Settings, get_environment_variable, read_settings
 from tenure.settings.description import serialize_setting
+from tenure.settings.home import HomeSettings
+from tenure.settings.team import TeamSettings
 
 KEY_FILE = "stack.key"
 
-_CLIENT_SETTINGS = {"owner", "owner_token"}
-"""Settings of commands that a worker must not know."""
+_CLIENT_SETTINGS = {"owner", "owner_token", *(TeamSettings.model_fields.keys() - HomeSettings.model_fields.keys())}
+"""Settings of commands and of the server of a team, which a worker must not know."""
 
 _PLACE_SETTINGS = {"home", "temporal_port", "ui_port"}
 """Settings that name the home and its server."""

@@ -73,3 +73,12 @@ def test_the_page_reads_what_it_can_change_itself(tmp_path: Path, monkeypatch: p
     }
     assert json.loads(given["TENURE_SEARCH_KEYS"]) == {"tavily": "t"}
     assert build_worker_environment(chosen)["TENURE_MODEL"] == "local"
+
+
+def test_a_worker_knows_nothing_of_a_team(tmp_path: Path) -> None:
+    """The secret at the provider does not reach it, and another person does not replace it."""
+    team = settings(tmp_path, team_client_secret=SecretStr("swordfish"), team_people={"ann@example.org": "ann"})
+
+    assert "TENURE_OWNERS" in build_worker_environment(team)
+    assert not {name for name, value in build_worker_environment(team).items() if "_TEAM_" in name and value}
+    assert compute_fingerprint(team, "a") == compute_fingerprint(settings(tmp_path), "a")
