@@ -10,7 +10,7 @@ from tenure.settings import Settings
 
 
 def test_a_root_around_the_home_opens_no_uploads_of_others(tmp_path: Path) -> None:
-    """Documents beside the home are open, and what another owner has uploaded into the home is not."""
+    """Documents next to the home are open, and what another owner has uploaded into the home is not."""
     home = tmp_path / "home"
     settings = Settings(_env_file=None, home=home, document_roots=(tmp_path,))
 

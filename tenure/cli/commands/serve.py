@@ -25,6 +25,12 @@ def serve(home: CommandHome, port: int | None, opens: bool, team: bool, output: 
     """Run the command: to the end of a server of its own, or until the link of the stack's page is printed."""
     if team and not home.settings.team_url:
         raise InvalidRequest("set TENURE_TEAM_URL and the other settings of the server of a team", "--team")
+    if team and home.settings.team_max_cost_usd and not home.settings.has_model:
+        raise InvalidRequest(
+            "TENURE_TEAM_MAX_COST_USD limits nothing without a model: set OPENAI_API_KEY or OPENAI_BASE_URL as for the "
+            "workers, or unset it",
+            "--team",
+        )
     service = home.open()
     if team:
         settings = home.settings.model_copy(update={"site_port": port} if port else {})

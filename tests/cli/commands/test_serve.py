@@ -5,10 +5,17 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
+from tenure.cli.commands.serve import serve
+from tenure.runs.errors import InvalidRequest
+from tenure.settings import Settings
 from tests.cli.conftest import CommandLine
 from tests.support.ports import free_ports
 from tests.support.tiers import slow
@@ -93,3 +100,12 @@ def test_a_port_in_use_is_one_line(running: CommandLine) -> None:
 
     assert (again.returncode, again.stdout) == (4, "")
     assert f"port {port} is not available" in again.stderr and "--port" in again.stderr
+
+
+def test_a_limit_of_money_needs_a_model(tmp_path: Path) -> None:
+    """A server that plans runs without a model would count nothing, so it does not start."""
+    settings = Settings(_env_file=None, home=tmp_path, team_max_cost_usd=5.0)
+    home = SimpleNamespace(settings=settings.model_copy(update={"team_url": "https://tenure.example"}))
+
+    with pytest.raises(InvalidRequest, match="TENURE_TEAM_MAX_COST_USD limits nothing without a model"):
+        serve(cast(Any, home), None, False, True, cast(Any, None))

@@ -64,7 +64,7 @@ async def test_a_run_gets_no_more_than_is_left_of_the_day(asked: float | None, g
 
 
 async def test_a_repeated_run_keeps_a_lower_limit_of_its_own() -> None:
-    """The rest of the day is no limit that somebody gave: that of the earlier run applies if it is lower."""
+    """The rest of the day is no limit of the request: that of the earlier run applies if it is lower."""
     session = make_session(ListingClient({"a": 2.5}), max_cost_usd=1.0)
     async with Quota(5, 10.0).open_start(session, RepeatBody()) as admitted:
         assert admitted.max_cost_usd == 7.5
