@@ -17,8 +17,9 @@ from typing import TypeVar
 
 import psutil
 
-from tenure.knowledge.ingestion.reading_budget import PAGE_CPU_SECONDS, WALL_FACTOR, ReadingBudget, limit_file
+from tenure.knowledge.ingestion.reading_budget import ReadingBudget, limit_file
 from tenure.knowledge.store.errors import ReaderFailed
+from tenure.sources.document.deadline import PAGE_CPU_SECONDS, PAGE_WALL_SECONDS
 from tenure.sources.isolation import build_child_environment
 from tenure.sources.parsers.reader_process import (
     PAGE_MESSAGE,
@@ -141,7 +142,7 @@ class ReaderProcess:
                     assert outcome == PAGE_MESSAGE
                     self._on_scan()
                     cpu_limit = cpu + PAGE_CPU_SECONDS
-                    wall_limit = passed + WALL_FACTOR * PAGE_CPU_SECONDS
+                    wall_limit = passed + PAGE_WALL_SECONDS
                 passed, cpu = time.monotonic() - began, _measure_cpu(process) - cpu_before
         except (EOFError, OSError):
             self._end_slow(began)

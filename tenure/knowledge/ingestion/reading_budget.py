@@ -19,8 +19,6 @@ _EXPECTED_SECONDS_PER_MB: Final = 4.0
 """Computing time that an ordinary document may need, several times what most formats do need."""
 
 
-PAGE_CPU_SECONDS: Final = 40.0
-"""Computing time by which a page is extended whose text is recognized: read in three orientations on a slow machine."""
 _EXPECTED_SECONDS_PER_SCAN: Final = 6.0
 
 

@@ -8,6 +8,9 @@ import time
 from typing import Final
 
 OUT_OF_TIME: Final = "the time for one file is used up"
+PAGE_CPU_SECONDS: Final = 40.0
+"""Computing time by which a page is extended whose text is recognized: read in three orientations on a slow machine."""
+PAGE_WALL_SECONDS: Final = 120.0
 _SECONDS_PER_CHARACTER: Final = 4e-6
 """Computing time to write the paragraphs of a character and to split them into chunks: 2e-6 for a manual of 619 pages
 with 1.8 million characters, and more with the tokens of an embedding model."""
@@ -30,6 +33,12 @@ def start_file(cpu_seconds: float, wall_seconds: float) -> None:
     """Start to count the time of a file."""
     _CLOCK.cpu_start, _CLOCK.wall_start = time.process_time(), time.monotonic()
     _CLOCK.cpu_limit, _CLOCK.wall_limit = _SHARE * cpu_seconds, _SHARE * wall_seconds
+
+
+def start_scan() -> None:
+    """Set the limits anew for a page whose text is recognized, as the parent does."""
+    _CLOCK.cpu_limit = time.process_time() - _CLOCK.cpu_start + _SHARE * PAGE_CPU_SECONDS
+    _CLOCK.wall_limit = time.monotonic() - _CLOCK.wall_start + _SHARE * PAGE_WALL_SECONDS
 
 
 def is_reached(characters: int) -> bool:

@@ -448,7 +448,12 @@ def serve(connection: Connection) -> None:
     try:
         recipe: ReadingOptions = connection.recv()
         connection.send(READY_MESSAGE)
-        recognition.set_page_listener(lambda: connection.send(PAGE_MESSAGE))
+
+        def start_scan() -> None:
+            connection.send(PAGE_MESSAGE)
+            deadline.start_scan()
+
+        recognition.set_page_listener(start_scan)
         attachments.set_attachment_listener(lambda number: connection.send(StartedAttachment(number)))
         while True:
             connection.send(read_source(connection.recv(), recipe))
