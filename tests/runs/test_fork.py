@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from pydantic import SecretStr
 
 from tenure.contracts.base import RunId
 from tenure.contracts.coding.repositories import CopyStateRequest, EnvironmentRequest, ProjectTestRequest
@@ -137,7 +138,7 @@ def test_a_quota_raises_no_limit_of_the_earlier_run(
 ) -> None:
     """The rest of a day bounds the limit of the earlier run; a new limit replaces it, at the price of its model."""
     (tmp_path / "prices.toml").write_text('[models."big"]\ninput = 9\noutput = 9\n', encoding="utf-8")
-    settings = Settings(_env_file=None, home=tmp_path, openai_api_key="key", model="big", fast_model="big")
+    settings = Settings(_env_file=None, home=tmp_path, openai_api_key=SecretStr("key"), model="big", fast_model="big")
     limits = RunLimits(max_cost_usd=own, chat_model="big")
     request = RunRequest(question="Who?", mode="research", limits=limits)
     bounded = RepeatBody().model_copy(update={"max_cost_usd": left})

@@ -54,7 +54,8 @@ class Quota:
             await self._check_runs(session)
             left = await self._compute_rest(session)
             if left is not None:
-                keeps_limit = isinstance(body, ForkBody | RepeatBody) and "max_cost_usd" not in body.model_fields_set
+                asked: object = body
+                keeps_limit = isinstance(asked, ForkBody | RepeatBody) and "max_cost_usd" not in body.model_fields_set
                 given = body.max_cost_usd or (None if keeps_limit else session.settings.max_cost_usd) or left
                 body = body.model_copy(update={"max_cost_usd": min(given, left)})
                 if keeps_limit:  # the limit of the earlier run applies if it is lower

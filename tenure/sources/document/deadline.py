@@ -36,7 +36,7 @@ def start_file(cpu_seconds: float, wall_seconds: float) -> None:
 
 
 def start_scan() -> None:
-    """Set the limits anew for a page whose text is recognized, as the parent does."""
+    """Set new limits for a page whose text is recognized, as the parent does."""
     _CLOCK.cpu_limit = time.process_time() - _CLOCK.cpu_start + _SHARE * PAGE_CPU_SECONDS
     _CLOCK.wall_limit = time.monotonic() - _CLOCK.wall_start + _SHARE * PAGE_WALL_SECONDS
 
