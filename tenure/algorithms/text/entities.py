@@ -7,16 +7,21 @@ script. Scripts without capitals have no names here, so a graph search finds no 
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, wraps
 from itertools import dropwhile
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tenure.algorithms.text.sentences import STOP_WORDS
 
 MAX_NAME_WORDS = 6
 """Maximum words of a name that is looked up inside another text."""
 _MIN_CHARACTERS = 3  # "UN" gives no key.
+_MAX_CACHED_CHARACTERS = 100
+"""Length of the texts whose words and names are kept. Passages and pages in capitals are longer, and seldom read
+twice."""
+
+T = TypeVar("T")
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")  # "Rolls-Royce", "O'Neill", "AT&T", "v2.1".
 # The words inside "Bank of the West", "Vasco da Gama".
@@ -41,7 +46,18 @@ class NamedEntities(NamedTuple):
     """Names inside names, and single words that may be capitalised only because they begin a sentence."""
 
 
-@lru_cache(maxsize=50_000)
+def _cache_short_texts(function: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a function that keeps its results for short texts."""
+    cached = lru_cache(maxsize=50_000)(function)
+
+    @wraps(function)
+    def call(text: str) -> T:
+        return cached(text) if len(text) <= _MAX_CACHED_CHARACTERS else function(text)
+
+    return call
+
+
+@_cache_short_texts
 def normalize_name(text: str) -> str:
     """Return the key of a name; empty if the name is too short."""
     joined = " ".join(dropwhile(_ARTICLES.__contains__, _normalize_words(text)))
@@ -99,7 +115,7 @@ def _find_entities(text: str) -> Iterator[_EntityMatch]:
 
 
 # Of 100,036 names of 400 PEPs, 17 % are different.
-@lru_cache(maxsize=50_000)
+@_cache_short_texts
 def _read_name(spelling: str) -> _Name:
     """Read a run of capitalised words; its key is empty if it holds no name."""
     all_words = _normalize_words(spelling)
@@ -117,7 +133,7 @@ def list_ngram_keys(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_generate_ngrams(_normalize_words(text))))
 
 
-@lru_cache(maxsize=50_000)
+@_cache_short_texts
 def _normalize_words(text: str) -> tuple[str, ...]:
     """Return the words in lower case, without accents and possessive."""
     plain = text

@@ -1,5 +1,7 @@
 """Tests of named entities and their keys."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,3 +90,14 @@ def test_entities_handle_any_text(text: str) -> None:
     assert len(set(everything)) == len(everything)
     assert all(found_key == normalize_name(found_key) for found_key in everything)
     assert all(len(span.split()) <= MAX_NAME_WORDS for span in list_ngram_keys(text))
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(1, True), (50, False)])
+def test_only_short_texts_are_kept(length: int, is_kept: bool) -> None:
+    """A passage or a page in capitals does not stay in memory after it was read."""
+    text = "".join(["Bank "] * length)
+    before = sys.getrefcount(text)
+    name = normalize_name(text)
+
+    assert name == " ".join(["bank"] * length)
+    assert (sys.getrefcount(text) > before) == is_kept
