@@ -11,7 +11,9 @@ import pytest
 from pydantic import SecretStr
 
 from tenure.prices import load_prices
+from tenure.runs.errors import TenureError
 from tenure.settings import STORED_FILE, Settings
+from tenure.site import settings_pages
 from tests.model_server import ModelServer
 from tests.site.conftest import Site, serve_at
 from tests.sources.mcp.test_servers import SCRIPT
@@ -73,6 +75,35 @@ async def test_a_key_is_forgotten_with_its_server(idle_site: Site) -> None:
 
     assert moved == {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "TENURE_MODEL": "m"}
     assert refused.status_code == 422 and "OpenAI needs a key" in refused.text
+
+
+async def test_a_rerank_server_gets_no_key_of_another(idle_site: Site) -> None:
+    """A new address without a key removes the stored one, and a key that comes with it is stored."""
+    first, second = (f"http://127.0.0.1:{port}/v1" for port in (1, 2))
+    form = {"TENURE_RERANK_MODEL": "r", "TENURE_RERANK_API_KEY": "k1", "TENURE_RERANK_BASE_URL": first}
+    await post(idle_site, "/settings/documents", **form)
+    await post(
+        idle_site, "/settings/documents", **form | {"TENURE_RERANK_BASE_URL": second, "TENURE_RERANK_API_KEY": ""}
+    )
+    moved = stored(idle_site)
+    await post(idle_site, "/settings/documents", **form)
+
+    assert "TENURE_RERANK_API_KEY" not in moved and moved["TENURE_RERANK_BASE_URL"] == second
+    assert stored(idle_site)["TENURE_RERANK_API_KEY"] == "k1"
+
+
+async def test_settings_are_applied_if_no_model_can_be_listed(idle_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next run has what is stored, although the process that asks the server has failed, and the form says so."""
+
+    def fail(settings: Settings) -> list[str]:
+        raise TenureError("no answer within 300 s")
+
+    monkeypatch.setattr(settings_pages, "list_models", fail)
+    refused = await post(idle_site, "/settings/model", endpoint="other", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
+
+    assert stored(idle_site) == {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
+    assert refused.status_code >= 400 and "no answer within 300 s" in refused.text
+    await wait_until("the note on the worker", lambda: _has_note(idle_site))
 
 
 async def test_a_setting_of_the_environment_is_shown_as_such(idle_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

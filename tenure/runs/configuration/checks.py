@@ -3,6 +3,7 @@
 Each kind is probed in a separate process, so that a broken library does not end the caller.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -169,7 +170,8 @@ def _probe(kind: str, kind_of_reply: type[T], settings: Settings) -> list[T]:
     Raises:
         _ProbeFailed: the probe ended without a result.
     """
-    return TypeAdapter(list[kind_of_reply]).validate_json(_run_module(settings, "tenure.models.probe", kind))  # type: ignore[valid-type]
+    replies = json.loads(_run_module(settings, "tenure.models.probe", kind))
+    return [kind_of_reply.model_validate(reply) for reply in replies]
 
 
 def _run_module(settings: Settings, *module: str) -> bytes:

@@ -248,6 +248,24 @@ async def test_a_position_is_searched_from_both_sides(serving: Serving) -> None:
         assert one.citation.chunk == one.passage.chunk and one.citation.quote
 
 
+async def test_an_equal_sentence_of_two_versions_is_one_argument(serving: Serving) -> None:
+    """Passages with the same quote count once, although both are found."""
+    versions = {
+        name: Source(uri=f"{name}/bread.md", title="Bread", text="Bread is made of rye.") for name in ("v1", "v2")
+    }
+    result = await run_task(
+        serving,
+        build_task("contrastive"),
+        MemoryKnowledge(versions),
+        query_refiner=in_turn(*build_queries("Why is rye good?", "Why is rye bad?")),
+        stance_judge=says({"stances": [{"passage": n, "side": "supporting"} for n in (1, 2)]}),
+    )
+    (held,) = result.positions
+
+    assert len({candidate.passage.chunk for candidate in result.candidates}) == 2
+    assert len(held.supporting) == 1
+
+
 async def test_the_position_of_the_question_is_searched_from_both_sides(serving: Serving) -> None:
     """The query of a task without a position is searched as it is; both sides are those of the question's position."""
     question = "Does rye make bread better?"
